@@ -183,8 +183,8 @@ def test_each_finding_draws_what_it_is_about(found, labels):
 
 def test_a_plan_draws_power_against_runs():
     axes = tn.plan(sd=0.3, gain=[0.3, 0.5]).plot(Figure().add_subplot())
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("runs per arm", "power, %")
-    assert isinstance(tn.plan(ratio=2).plot(), Axes)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("runs per arm", "power of tests at 0.05, %")
+    assert isinstance(tn.plan(sd=2).plot(), Axes)
 
 
 FINDINGS = {

@@ -13,7 +13,7 @@ from scipy import stats
 import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import compared_metrics, metric_pilot, two_arm_power
+from toolnoise.comparison import compared_metrics, sample_size, two_arm_power
 from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.metric_columns import Asked
 from toolnoise.comparison.metric_tables import read_runs
@@ -741,7 +741,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(words, says, files, refused_
 def planned(*files, **more):
     asked = {name: more.pop(name) for name in ("seed", "by") if name in more}
     runs = read_runs([[file] for file in files], Asked(("accuracy",), **asked), arms_are="or one")
-    return metric_pilot.spread(runs, ", ".join(files), **more)
+    return sample_size.spread_of_runs(runs, ", ".join(files), **more)
 
 
 def test_a_pilot_of_one_arm_has_its_sd(files):
@@ -795,7 +795,7 @@ def test_the_interval_of_what_is_saved_covers_it(pairs, correlation, ratio):
     b = ratio * (correlation * a + np.sqrt(1 - correlation**2) * own)
     true = (1 + ratio**2 - 2 * correlation * ratio) / (1 + ratio**2)
     parts = zip(np.var(b - a, axis=1, ddof=1), np.var(a + b, axis=1, ddof=1), strict=True)
-    found = [metric_pilot.remaining_variance(*both, pairs) for both in parts]
+    found = [sample_size.remaining_variance(*both, pairs) for both in parts]
     covered = np.mean([each.low <= true <= each.high for each in found])
     assert covered == pytest.approx(0.95, abs=0.012) if ratio == 1 else covered > 0.95
 

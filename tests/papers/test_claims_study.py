@@ -9,15 +9,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from toolnoise.base.metric_files import ESTIMATE
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.checks import parameters
 from toolnoise.datasets.counting import COUNTS
+from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.per_run import RUNS, mean_churns
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.claims import judging, sentences
 from toolnoise.papers.claims.arms import FROM_ONE, Subject, of_study
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
-from toolnoise.papers.layers.metric import LAYERS
 from toolnoise.papers.remedies.metric import REMEDIES
 from toolnoise.study import config, job_code
 from toolnoise.study.cells import Whole
@@ -277,6 +278,11 @@ def test_one_network_is_not_every_network(measure):
     assert (whole["verdict"], whole["note"].partition(";")[0]) == (OPEN, "one network only")
     assert np.isnan(whole["n_needed"]), "more runs do not help"
     assert judged(present, one, other)[0]["verdict"] == SUPPORTED
+    libraries = claimed(
+        test="presence", over=None, direction=None, of={"variant": "impl", "hardware": "any"}, parts="every"
+    )
+    assert "one tooling only" in judged(libraries, one, other)[0]["note"]
+    assert judged(libraries, one, runs_of("impl", QUIET, hardware="other"))[0]["verdict"] == SUPPORTED
     alike = claimed(parts="every")
     noisy = list(runs_of("algo_impl", NOISY))
     assert "one comparison only" in judged(alike, noisy, list(runs_of("impl", QUIET)))[0]["note"]
@@ -414,24 +420,18 @@ def test_a_trend_may_follow_stated_sizes_of_toolings():
 
 @pytest.mark.parametrize(
     ("measure", "kind"),
-    [("correlation_distance", "stability"), ("cka_distance", "layers"), ("variability_left", "remedies")],
+    [("correlation_distance", "stability"), ("cka_distance", "stability"), ("variability_left", "remedies")],
 )
 def test_what_files_have_as_a_likeness_with_an_interval_is_judged_as_its_distance_from_one(measure, kind):
-    """A correlation of 0.9 to 0.96 is a distance of 0.04 to 0.1; of several layers the last counts."""
-    columns = {"stability": STABILITY, "layers": LAYERS, "remedies": REMEDIES}[kind]
+    """A correlation of 0.93 from 0.9 to 0.96 is a distance of 0.07 from 0.04 to 0.1."""
+    metrics = {"stability": METRICS, "remedies": {"variability_reduction"}}[kind]
+    assert FROM_ONE[measure] in metrics
+    columns = {"stability": STABILITY, "remedies": REMEDIES}[kind]
     about = {"model": "small", "dataset": "digits", "hardware": "cpu", "metric": FROM_ONE[measure], "group": "all"}
-    about |= {"n_runs": 8, "n_missing": 0, "examples": 100, "remedy": "flip"}
-    values = [
-        ("algo", "first", 0.1, 0.05, 0.2),
-        ("algo", "last", 0.93, 0.9, 0.96),
-        ("impl", "last", 0.99, 0.985, 0.995),
-    ]
-    rows = [
-        about | {"variant": variant, "layer": layer, "value": value, "ci_low": low, "ci_high": high}
-        for variant, layer, value, low, high in values
-    ]
-    table = pd.DataFrame([{name: row[name] for name in columns} for row in rows[kind != "layers" :]])
-    arms = of_study(measure, {kind: table})
+    about |= {"n_runs": 8, "n_missing": 0, "remedy": "flip"}
+    values = {"algo": (0.93, 0.9, 0.96), "impl": (0.99, 0.985, 0.995)}
+    rows = [about | {"variant": name, **dict(zip(ESTIMATE, value, strict=False))} for name, value in values.items()]
+    arms = of_study(measure, {kind: pd.DataFrame([{name: row[name] for name in columns} for row in rows])})
     assert {subject.variant: arm.value for subject, arm in arms.items()} == pytest.approx({"algo": 0.07, "impl": 0.01})
     (arm,) = [arm for subject, arm in arms.items() if subject.variant == "algo"]
     assert (arm.units, arm.freedom) == (8, 7)
@@ -460,6 +460,14 @@ def test_the_job_reads_what_the_study_has_and_judges_the_papers_claims_and_its_o
     assert "resources/claims.yaml" in job_code.files("judge-claims", asked)
     # Statements of earlier versions have the papers' claims, too.
     assert job_code._implied("judge-claims", {"claims": judged}, {})["claims"] == judged
+
+
+def test_a_study_may_name_the_claims_that_it_judges_and_no_others(written, built, tmp_path, refused):
+    tiny = built(written | {"claims": {"mine": CLAIM}, "judged": ["rarity", "mine"]})
+    job_code.perform("judge-claims", parameters.claims(tiny, Whole()), {"out": str(tmp_path / "claims.csv")})
+    assert set(judging.read(tmp_path / "claims.csv")["claim"]) == {"rarity", "mine"}
+    line = refused(config.resolve, written | {"judged": ["rareness"]}, "mine.yaml")
+    assert line.startswith("mine.yaml: judged: unknown claim 'rareness'")
 
 
 def test_claims_are_in_the_order_that_they_have_in_the_study_kept_with_the_results(written, built):

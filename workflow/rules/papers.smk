@@ -170,4 +170,4 @@ rule judge_claims:
         " --label-of {params.label_of:q} --synthetic {params.synthetic:q} --judged {params.judged:q}"
         " --stability {input.stability:q} --runs {input.runs:q} --overhead {input.overhead:q}"
         " --remedies {input.remedies:q} --counts {input.counts:q} --kernels {input.kernels:q}"
-        " --identical {input.identical:q} --layers {input.layers:q} --out {output.claims:q} >{log:q} 2>&1"
+        " --identical {input.identical:q} --out {output.claims:q} >{log:q} 2>&1"

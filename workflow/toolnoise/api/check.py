@@ -5,7 +5,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 from toolnoise.api.results import Verdict, rows_of
@@ -58,7 +57,7 @@ def check(
         finally:
             unmodified.forget(wanted)
     values = reproducibility.as_json(checked)
-    return Verdict(reproducibility.as_text(checked), values, partial(rows_of, values), passed=checked.passed)
+    return Verdict(reproducibility.as_text(checked), values, rows_of(values), passed=checked.passed)
 
 
 @contextmanager

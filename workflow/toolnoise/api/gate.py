@@ -1,6 +1,5 @@
 """`tn.gate`: whether new runs pass, against those of a reference."""
 
-from functools import partial
 from typing import Any
 
 from toolnoise.api import given
@@ -38,9 +37,9 @@ def gate(
         raise BadArgument("lower" if lower else "higher", "found no one_sided", "both: without, better runs fail, too")
     require_own_sessions(metric, session)
     asked = given.asked_of_tables(metric, session=session, lower=lower, higher=higher)
-    named, tables = given.metric_tables([new, reference])
-    of_both = [read_runs([paths], asked, arms_are="in files", tables=tables) for paths in named]
-    files = [", ".join(paths) for paths in named]
+    tables = given.metric_tables([new, reference])
+    of_both = [read_runs([table], asked, arms_are="in files") for table in tables]
+    files = list(map(given.called, tables))
     further, known = map(regression_gate.values_of, of_both, files)
     (direction,) = of_both[0].metrics
     if one_sided:
@@ -49,4 +48,4 @@ def gate(
     values = regression_gate.gated(known, further, metric, level=level, worse=worse, files=(files[1], files[0]))
     if one_sided:
         values["verdict"] += f"; {direction.better}"
-    return Verdict(values["verdict"], values, partial(rows_of, values), passed=values["passes"])
+    return Verdict(values["verdict"], values, rows_of(values), passed=values["passes"])

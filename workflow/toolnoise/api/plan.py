@@ -61,20 +61,18 @@ def plan(
         spread = sample_size.spread_of(paths, cell, None if sd is None else float(sd), sd_runs)
     planned = sample_size.plan(spread, _several(gain), _several(runs), level, power)
     values = sample_size.as_json(planned)
-    rows, picture = partial(_rows, values), partial(figures.draw_power, planned)
+    rows, picture = [*values["needed"], *values["shown"]], partial(figures.draw_power, planned)
     return Result(sample_size.as_text(planned, values), values, rows, picture)
 
 
 def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) -> sample_size.Spread:
-    from toolnoise.comparison import metric_pilot
     from toolnoise.comparison.metric_tables import read_runs
 
     if not arms:
         raise BadArgument("metric", "given without pilot", "the tables of the pilot")
-    named, tables = given.metric_tables(arms)
-    files = [file for of_arm in named for file in of_arm]
-    runs = read_runs([[file] for file in files], asked, arms_are="or one", tables=tables)
-    return metric_pilot.spread(runs, ", ".join(files), chosen)
+    tables = [table for of_arm in given.metric_tables(arms) for table in of_arm]
+    runs = read_runs([[table] for table in tables], asked, arms_are="or one")
+    return sample_size.spread_of_runs(runs, given.called(tables), chosen)
 
 
 def _arms(pilot: Any) -> list[Any]:
@@ -88,10 +86,6 @@ def _refuse(arguments: Mapping[str, Any], why: str) -> None:
     for name, value in arguments.items():
         if value is not None and value is not False:
             raise BadArgument(name, why, "leave it out")
-
-
-def _rows(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return [*values["needed"], *values["shown"]]
 
 
 def _several(given: Any) -> list[Any]:

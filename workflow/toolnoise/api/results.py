@@ -28,13 +28,13 @@ FORMATS = (".pdf", ".svg", ".png")
 class Result:
     """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
 
-    `rows` are those of its table, `picture` draws it. They are made when somebody asks for them, and are functions of
-    modules, so that a result can be pickled. `printed` are the tables of the text: lines of cells, the heading first.
+    `rows` are those of its table. `picture` draws it, and is a function of a module, so that a result can be pickled.
+    `printed` are the tables of the text: lines of cells, the heading first.
     """
 
     text: str
     values: Mapping[str, Any] = field(hash=False)
-    rows: Callable[[], Sequence[Mapping[str, Any]]] = field(compare=False)
+    rows: Sequence[Mapping[str, Any]] = field(compare=False)
     picture: Callable[["Axes | None"], "Axes"] | None = field(default=None, compare=False)
     printed: Sequence[Sequence[Sequence[str]]] = field(default=(), compare=False)
 
@@ -58,7 +58,7 @@ class Result:
         """The values as a table of pandas, a line each."""
         import pandas as pd
 
-        return pd.DataFrame(list(self.rows()))
+        return pd.DataFrame(list(self.rows))
 
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """Draw the finding with its intervals, into these axes if there are any; return Matplotlib's axes."""

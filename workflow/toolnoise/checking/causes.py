@@ -114,7 +114,10 @@ NAMES = tuple(
         ("program", r"^subprocess\.|Popen|os\.popen|check_output|communicate"),
         ("database", r"sqlite|Cursor|fetch(one|all|many)|read_sql"),
         ("draw", r"^(tensorflow|keras|jax)\..*(random|initializers)"),
-        ("machine", r"sysconf|psutil|getloadavg|cpu_count|disk_usage|gethostname|environ|getenv|mem_get_info"),
+        (
+            "machine",
+            r"sysconf|psutil|getloadavg|cpu_count|disk_usage|gethostname|environ|getenv|mem_get_info|getmtime|\.l?stat$",
+        ),
     )
 )
 # What differs between any two runs, and hardly ever matters.

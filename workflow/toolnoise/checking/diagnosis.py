@@ -82,7 +82,7 @@ def diagnose(
     seen = [*first_difference.roots(one, other), *first_difference.orders(one, other)]
     if not differences.between(one.outcome, other.outcome).files:
         likely = [root for root in seen if causes.kind_of(root.name) not in causes.USUAL]
-        return Diagnosis(when, [], _first([*signs, *_places(likely, text)]), [ALIKE])
+        return Diagnosis(when, [], _first([*signs, *_places(likely, text, left)]), [ALIKE])
     proof = Experiments(observed, [*outcomes, one.outcome, other.outcome]).proof(one, other)
     if proof:
         inner = _within(proof.roots, first_difference.orders(one, other))
@@ -90,14 +90,14 @@ def diagnose(
         if inner:
             file, line = proof.roots[0].at
             evidence += f" Within it ({file}:{line}), the inputs come to {called(inner[0].name)} here in another order."
-        proven = _places(inner or proof.roots, text, evidence, proof.kind)
+        proven = _places(inner or proof.roots, text, left, evidence, proof.kind)
         if proven:
             return Diagnosis(when, proven, [], [])
-        return Diagnosis(when, [], _first([*_places(seen, text), *signs]), [proof.evidence])
+        return Diagnosis(when, [], _first([*_places(seen, text, left), *signs]), [proof.evidence])
     # An order says more than what is only the clock.
     usual = [root for root in seen if root.kind == "result" and causes.kind_of(root.name) in causes.USUAL]
-    places = _places([root for root in seen if root not in usual], text)
-    return Diagnosis(when, [], _first([*places, *signs, *_places(usual, text)]), [] if seen else [ELSEWHERE])
+    places = _places([root for root in seen if root not in usual], text, left)
+    return Diagnosis(when, [], _first([*places, *signs, *_places(usual, text, left)]), [] if seen else [ELSEWHERE])
 
 
 def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
@@ -130,23 +130,26 @@ def _first(places: Sequence[Place]) -> list[Place]:
     return [place for place in dict.fromkeys(places) if unique[place.file, place.line] == place][:MOST_POSSIBLE]
 
 
-def _places(roots: Sequence[Root], text: Sequence[SourceFile], evidence: str = "", kind: str = "") -> list[Place]:
-    return [_place(root, text, evidence or _seen(root), kind) for root in roots]
+def _places(
+    roots: Sequence[Root], text: Sequence[SourceFile], left: LeftFiles, evidence: str = "", kind: str = ""
+) -> list[Place]:
+    return [_place(root, text, left, evidence or _seen(root), kind) for root in roots]
 
 
-def _place(root: Root, text: Sequence[SourceFile], evidence: str, kind: str) -> Place:
+def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: str, kind: str) -> Place:
     file, line = root.at
     generator = root.generator
     if generator:
         kind = "unseeded"
         generator = "keras" if generator == "random" and root.name.startswith("keras.") else generator
-    elif root.of_folder:
+    elif "folder" in root.marks:
         kind = "folder"
     elif root.kind == "order":
         kind = "shared" if root.apart else "order"
     elif not kind:
-        kind = "set" if root.name == "iterate" else causes.kind_of(root.name)
-        kind = "turns" if root.kind == "turns" and kind == "operation" else kind
+        kind = "set" if root.name == "iterate" or "set" in root.marks else causes.kind_of(root.name)
+        if kind == "operation":
+            kind = "turns" if root.kind == "turns" else "left" if any(map(left.has, root.texts)) else kind
     return causes.place(kind, file, line, code_of(file, line, text), evidence, generator)
 
 

@@ -104,43 +104,53 @@ class Experiments:
         return again is not None and _are_equal(self._kept.outcome, again.outcome)
 
     def _is_certain(self, holds: Callable[[], bool]) -> bool:
-        if not holds():
-            return False
+        return holds() and (not self._are_some_equal() or all(holds() for _ in range(REPEATS)))
+
+    def _are_some_equal(self) -> bool:
+        """Whether some of the runs in which nothing was changed are equal: then an equal run may be so by chance."""
         pairs = [(a, b) for number, a in enumerate(self._free) for b in self._free[:number]]
-        by_chance = any(_are_equal(a, b) for a, b in pairs)
-        return not by_chance or all(self._has_room_for(1) and holds() for _ in range(REPEATS))
+        return any(_are_equal(a, b) for a, b in pairs)
+
+    def _are_all_equal(self, run: Callable[[str], Outcome | None]) -> bool:
+        """Whether runs that are changed in one way are equal."""
+        number = 2 + self._are_some_equal()
+        outcomes = [run(str(each)) for each in range(1, number + 1)] if self._has_room_for(number) else [None]
+        return all(each is not None and _are_equal(outcomes[0], each) for each in outcomes)
 
     def _by_one_value(self, roots: Sequence[Root]) -> Proof | None:
         """Processes and threads may take other pieces of work in each run: then each turn gets the same value."""
-        if not roots or not self._has_room_for(2) or self._kept is None:
+
+        def run(_number: str) -> Outcome | None:
+            again = self._observed.run(**_fixed(roots), constant=True)
+            return again and again.outcome
+
+        if not roots or self._kept is None or not self._are_all_equal(run):
             return None
-        pair = [self._observed.run(**_fixed(roots), constant=True) for _ in range(2)]
-        if None in pair or not _are_equal(pair[0].outcome, pair[1].outcome):
-            return None
-        names = _names(roots)
-        return Proof(list(roots), f"By experiment: if {names} always has one and the same value, two runs are equal.")
+        return Proof(
+            list(roots), f"By experiment: if {_names(roots)} always has one and the same value, runs are equal."
+        )
 
     def _by_hash_seed(self, roots: Sequence[Root]) -> Proof | None:
-        if os.environ.get(HASH_SEED, "random") != "random" or not self._has_room_for(2):
-            return None
-        try:
-            pair = [self._runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"}) for number in (1, 2)]
-        except BadInput:
-            return None
-        if not _are_equal(*pair):
+        def run(number: str) -> Outcome | None:
+            try:
+                return self._runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"})
+            except BadInput:
+                return None
+
+        if os.environ.get(HASH_SEED, "random") != "random" or not self._are_all_equal(run):
             return None
         hashed = [root for root in roots if root.name == "iterate" or causes.kind_of(root.name) == "hash"]
-        says = f"By experiment: with {HASH_SEED}=0 two runs are equal."
-        return Proof(hashed[:1], says, "set")
+        return Proof(hashed[:1], f"By experiment: with {HASH_SEED}=0 runs are equal.", "set")
 
     def _by_threads_in_turn(self, one: Observed, other: Observed) -> Proof | None:
+        def run(_number: str) -> Outcome | None:
+            again = self._observed.run(in_turn=True)
+            return again and again.outcome
+
         orders = [root for root in first_difference.orders(one, other) if root.apart]
-        if not orders or not self._has_room_for(2):
+        if not orders or not self._are_all_equal(run):
             return None
-        pair = [self._observed.run(in_turn=True) for _ in range(2)]
-        if None in pair or not _are_equal(pair[0].outcome, pair[1].outcome):
-            return None
-        return Proof(orders[:1], "By experiment: if its threads run one after another, two runs are equal.", "shared")
+        return Proof(orders[:1], "By experiment: if its threads run one after another, runs are equal.", "shared")
 
 
 def _in_order_of_trial(roots: Sequence[Root]) -> list[Root]:

@@ -15,8 +15,8 @@ from toolnoise.checking.observed_runs import Event, Observed
 
 # The turns of a place that are always recorded, as observer/recording.py has it.
 ALWAYS = 32
-# The name of an observed run.
-RUN = re.compile(r"observed-\d+")
+# Calls that read the command line.
+READS_ARGUMENTS = re.compile(r"parse_(known_|intermixed_)?args|^(click|typer|fire|absl)\.")
 # Modules whose objects take a seed or a generator when they are made, and draw later.
 SEEDABLE = ("sklearn.", "torch.utils.data.")
 Kind = Literal["result", "generator", "order", "turns"]
@@ -27,8 +27,7 @@ class Root(NamedTuple):
 
     `generator` is the global generator that nothing has seeded, `values` what the runs had, if it can be shown. `apart`
     is whether it is in a thread or a process that the program has started, where turns may be other ones in each run.
-    `began` is when the call began, if it has an end of its own. `of_folder` is whether its inputs name the run's own
-    folder, which counts as equal.
+    `began` is when the call began, if it has an end of its own. `marks` and `texts` are those of the call.
     """
 
     kind: Kind
@@ -39,7 +38,8 @@ class Root(NamedTuple):
     values: tuple[str, str] = ("", "")
     apart: bool = False
     began: float = 0.0
-    of_folder: bool = False
+    marks: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
     @property
     def at(self) -> tuple[str, int]:
@@ -81,6 +81,9 @@ def _results(one: Observed, other: Observed) -> Iterator[Root]:
     for key, events in _by_inputs(one.events).items():
         for event, partner in zip(events, others.get(key, ()), strict=False):
             drawn = {*event.drawn, *partner.drawn}
+            if READS_ARGUMENTS.search(event.name) and one.arguments.get(key[0]) != other.arguments.get(key[0]):
+                # Whoever started this process gave it other arguments.
+                continue
             if any(event.state(name) != partner.state(name) for name in drawn):
                 # Not by itself: it draws from a generator that had another state.
                 continue
@@ -96,7 +99,8 @@ def _results(one: Observed, other: Observed) -> Iterator[Root]:
                     values=values,
                     apart=_is_apart(event, main),
                     began=event.began,
-                    of_folder=any(RUN.fullmatch(text) for text in event.texts),
+                    marks=tuple(event.marks),
+                    texts=tuple(event.texts),
                 )
                 break
 

@@ -28,7 +28,9 @@ class Event(NamedTuple):
     """One call: where it was made, when it ended and began, and digests of what went in and what came out.
 
     `before` has the digest of each global generator's state, `drawn` those that the call has changed, before and after.
-    `owner_id` tells objects of one process apart, if it has threads. `shown` is the result, if it has a short text.
+    `owner_id` tells objects of one process apart, if it has threads. `shown` is the result, if it has a short text;
+    `texts` are short texts among the arguments, and names of files. `marks` say that the arguments name the run's own
+    folder, which counts as equal, or have a set.
     """
 
     process: str
@@ -46,6 +48,7 @@ class Event(NamedTuple):
     owner_id: int
     shown: str
     texts: Sequence[str]
+    marks: Sequence[str]
 
     def state(self, generator: str) -> int | None:
         """The state of a global generator before the call."""
@@ -53,11 +56,14 @@ class Event(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What one run left: its outcome, its calls in the order of time, and how often each process came to each place."""
+    """What one run left: its outcome, its calls in the order of time, how often each process came to each
+    place, and a digest of each one's command line.
+    """
 
     outcome: Outcome
     events: list[Event]
     turns: dict[tuple[str, str], int]
+    arguments: dict[str, int]
 
     @property
     def is_empty(self) -> bool:
@@ -124,7 +130,7 @@ class ObservedRuns:
 
 def read(folder: Path, outcome: Outcome) -> Observed:
     """The records of all processes of a run; a process that was killed has left no last line, or half of one."""
-    observed = Observed(outcome, [], {})
+    observed = Observed(outcome, [], {}, {})
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text("utf-8", errors="replace").splitlines():
             try:
@@ -133,6 +139,8 @@ def read(folder: Path, outcome: Outcome) -> Observed:
                 break
             if kind == "event":
                 observed.events.append(Event(path.stem, *parts))
+            elif kind == "process":
+                observed.arguments[path.stem] = parts[0]
             else:
                 observed.turns.update({(path.stem, place): turns for place, turns in parts[0].items()})
     observed.events.sort(key=lambda event: event.time)

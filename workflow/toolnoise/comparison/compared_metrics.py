@@ -223,10 +223,6 @@ def block(runs: Runs, found: Sequence[MetricComparison]) -> Block:
     return Block(verdicts, rows, [*notes, *runs.described])
 
 
-def _way(found: MetricComparison) -> str:
-    return "higher" if found.lower_is_better is None else "better"
-
-
 def _beats(found: MetricComparison) -> Estimate:
     """How often a run of B is better, or higher where that is not known."""
     return found.probability_of_higher if found.lower_is_better is None else found.probability_of_improvement
@@ -252,11 +248,12 @@ def _of_two_arms(found: Sequence[MetricComparison]) -> list[Row]:
     rows = [("", a, b, f"{b} - {a}", "95 % CI", "over")]
     for each in found:
         by, name = over(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
+        way = "higher" if each.lower_is_better is None else "better"
         rows += comparison_text.with_numbers(
             [
                 comparison_text.mean_row(name, each.a.mean, each.b.mean, each.difference, by),
                 ("  in SDs", "", "", *comparison_text.shown(each.hedges_g, "{:+.2f}", by)),
-                (f"  {b} is {_way(each)}, % of pairs", "", "", *comparison_text.shares(_beats(each), by)),
+                (f"  {b} is {way}, % of pairs", "", "", *comparison_text.shares(_beats(each), by)),
                 (
                     "  SD",
                     *comparison_text.of_both((each.a.sd, each.b.sd)),
@@ -280,14 +277,14 @@ def _of_several_arms(found: Sequence[MetricComparison]) -> list[Row]:
 
 def _weighing(found: MetricComparison) -> list[str]:
     """How runs enter the means and their difference, where not each of them weighs alike."""
-    said = [] if found.a.n_sessions is None else [_in_sessions(found.a), _in_sessions(found.b)]
-    return said + [f"{found.b.name} - {found.a.name}:{comparison_text.correlated(found.pair_weight)}"] * bool(
-        found.pair_weight
-    )
-
-
-def _in_sessions(arm: MetricArm) -> str:
-    return f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
+    said = [
+        f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
+        for arm in (found.a, found.b)
+        if arm.n_sessions is not None
+    ]
+    if found.pair_weight:
+        said.append(f"{found.b.name} - {found.a.name}:{comparison_text.correlated(found.pair_weight)}")
+    return said
 
 
 def shortened(name: str, most: int) -> str:
@@ -308,7 +305,7 @@ def sentences(found: MetricComparison) -> list[str]:
         if difference.value == 0 and a.sd.value == b.sd.value == 0:
             return [f"{name}: all runs of {a.name} and {b.name} are equal."]
         equal = "every pair" if found.way == "paired" else "every two runs"
-        return [f"{here} in {equal}: without any noise, there is no test."]
+        return [f"{here} in {equal}: {comparison_text.NO_NOISE}."]
     return comparison_text.verdict(
         found, name, difference, _beats(found).value, found.test, lower=found.lower_is_better, unit=unit
     )

@@ -21,6 +21,7 @@ DECIMALS_WITHOUT_INTERVAL = {PERCENT: 2}  # decimals where no interval is known
 Row = tuple[str, ...]
 IN_MARKDOWN = str.maketrans({"|": r"\|"})
 IN_LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}"}
+NO_NOISE = "without any noise, there is no test"
 TESTS = {"paired": "paired t", "partly paired": "partly paired t", "independent": "Welch's t"}
 
 
@@ -234,7 +235,7 @@ def _sentences(found: Comparison) -> list[str]:
         here = f"{size} here{'' if math.isnan(difference.low) else ends}"
         return [f"No winner: {no_winner(found)}. {words.name[0].upper()}{words.name[1:]}: {here}."]
     if math.isnan(found.pvalue):
-        return [f"{words.name}: {size}: without any noise, there is no test."]
+        return [f"{words.name}: {size}: {NO_NOISE}."]
     test = name_of_test(found.way, found.n_draws_each, found.n_draws, over_what(found).rpartition(" ")[2], "draws")
     share, ratio = found.probability_of_improvement.value, found.further.get("perplexity_ratio")
     how = {"lower": words.lower, "unit": words.unit, "scale": words.scale, "ratio": ratio}

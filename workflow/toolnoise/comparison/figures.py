@@ -21,16 +21,17 @@ TICKS = tuple(digit * 10**power for power in range(7) for digit in (1, 2, 5))
 
 
 def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | None") -> "Axes":
-    """A dot for each value with an interval, below one another, with the first on top."""
+    """A dot for each value, with a line for its interval if it has one, below one another, with the first on top."""
     from matplotlib import pyplot
 
-    shown = [row for row in rows if None not in (row["value"], row["low"], row["high"])]
+    shown = [row for row in rows if row["value"] is not None]
     if not shown:
-        raise BadInput("plot", "", "found no value with an interval", "one or more: the text says why")
+        raise BadInput("plot", "", "found no value", "one or more: the text says why")
     if axes is None:
         _, axes = pyplot.subplots(figsize=(6, 0.9 + 0.3 * len(shown)), layout="constrained")
     for place, row in enumerate(shown):
-        axes.plot([row["low"], row["high"]], [place, place], color="tab:blue", linewidth=2)
+        if None not in (row["low"], row["high"]):
+            axes.plot([row["low"], row["high"]], [place, place], color="tab:blue", linewidth=2)
         axes.plot(row["value"], place, "o", color="tab:blue")
     axes.set_yticks(range(len(shown)), [row["quantity"] for row in shown])
     axes.set_ylim(len(shown) - 0.5, -0.5)

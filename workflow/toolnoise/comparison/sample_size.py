@@ -2,7 +2,7 @@
 
 The SD comes from a pilot's metric file or from the user. A plan is for two arms with the same number of runs; its
 formulas are in two_arm_power.py. A pilot's SD is itself uncertain, so values are given with their range over the SD's
-95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a table (`metric_pilot`).
+95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a table.
 Two arms of a pilot that share seeds also say how many runs sharing seeds saves.
 """
 
@@ -10,14 +10,21 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
+from scipy import stats
+
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import aligned
-from toolnoise.comparison import two_arm_power
+from toolnoise.comparison import comparison, two_arm_power
+from toolnoise.comparison.compared_metrics import ROUNDING, plan_of
 from toolnoise.comparison.comparison_text import plain
 from toolnoise.comparison.designs import FEWEST
+from toolnoise.comparison.metric_names import require_directions
+from toolnoise.comparison.metric_runs import Runs, require_own_sessions
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation
 from toolnoise.stats.power import MOST_RUNS, runs_needed
 from toolnoise.stats.spread import sd_interval
 
@@ -164,6 +171,73 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
         what = f"found an SD of {sd.value:.3g} ({sd.low:.3g} to {sd.high:.3g}) points"
         raise BadInput(path, name, what, "from 0.000001 to 100")
     return Spread(sd, int(row.n_runs), name)
+
+
+def spread_of_runs(runs: Runs, file: str, arms: Sequence[str] | None = None) -> Spread:
+    """The SD of the runs of an arm, or of two: those named, or the only ones; `file` is for messages."""
+    metric, *more = runs.metrics
+    if more:
+        named = ", ".join(each.name for each in runs.metrics)
+        raise BadArgument("metric", f"found {named}", "one metric to plan for")
+    require_directions([metric])  # a gain is better
+    require_own_sessions(metric.name, runs.session)
+    chosen = _chosen_arms(runs, arms)
+    of_arms = [runs.of(arm, metric.name) for arm in chosen]
+    values = [of["value"].to_numpy() for of in of_arms]
+    for arm, of in zip(chosen, values, strict=True):
+        if len(of) < 2:
+            raise BadInput(file, arm, f"found {len(of)} run", "an SD needs 2 or more")
+    variances, counts = np.array([standard_deviation(of) ** 2 for of in values]), list(map(len, values))
+    sd = float(np.sqrt(variances.mean()))
+    if not np.isfinite(sd) or sd <= ROUNDING * max(np.abs(of).max() for of in values):
+        raise BadInput(file, " and ".join(chosen), "its runs are equal: their SD is 0", "runs with noise")
+    shared, covariance, pairs = _shared_seeds(*of_arms) if len(chosen) == 2 else (None, 0.0, 2)
+    # Of both arms together, as far as their SDs are alike; runs that agree say the same of it.
+    alike = 2 * covariance**2 / max(pairs - 1, 1)
+    freedom = variances.sum() ** 2 / (sum(variances**2 / (np.array(counts) - 1)) + alike)
+    # The line on what is better says nothing here.
+    notes, source = tuple(runs.described[:-1]), " and ".join(chosen) + (", each" if len(chosen) == 2 else "")
+    of = sd_interval(sd, freedom + 1)
+    return Spread(of, sum(counts), source, metric.name, metric.unit, shared, notes, freedom, min(counts))
+
+
+def _chosen_arms(runs: Runs, arms: Sequence[str] | None) -> list[str]:
+    """The arms that the plan is for."""
+    for arm in arms or ():
+        if arm not in runs.arms:
+            raise BadArgument("arm", f"found {arm}", f"of the arms: {', '.join(runs.arms)}")
+    chosen = list(dict.fromkeys(arms or runs.arms))
+    if not 1 <= len(chosen) <= 2:
+        what = f"found {len(chosen)} arms" if chosen else "found no run with the metric"
+        raise BadArgument("arm", what, f"one or two of {', '.join(runs.arms) or 'some'}")
+    return chosen
+
+
+def _shared_seeds(a: pd.DataFrame, b: pd.DataFrame) -> tuple[SharedSeeds | None, float, int]:
+    """What the seeds say that are in both arms, the covariance of their runs, and how many there are."""
+    plan = plan_of(a, b)
+    means = comparison.unit_means(plan, a["value"].to_numpy(), b["value"].to_numpy())
+    first, second = (of_arm[: plan.shared] for of_arm in means)
+    if plan.shared < 2:
+        return None, 0.0, plan.shared
+    difference, total = (float(standard_deviation(each)) for each in (second - first, first + second))
+    if difference <= ROUNDING * max(np.abs(first).max(), np.abs(second).max()):
+        return None, 0.0, plan.shared
+    remaining = remaining_variance(difference**2, total**2, plan.shared)
+    correlation = Estimate(*(1 - part for part in (remaining.value, remaining.high, remaining.low)))
+    of_pairs = SharedSeeds(plan.shared, sd_interval(difference, plan.shared), remaining, correlation)
+    return of_pairs, float(np.cov(first, second)[0, 1]), plan.shared
+
+
+def remaining_variance(of_differences: float, of_sums: float, pairs: int) -> Estimate:
+    """The variance of a difference in pairs over that of unpaired runs, from those of the pairs' differences and sums.
+
+    It is 2 / (1 + S / D). If both arms have one SD, differences and sums are independent, so S / D has an F interval,
+    exact with two pairs as with many; if the SDs differ, it is too wide.
+    """
+    ratio = of_sums / of_differences
+    low, high = ratio / stats.f.ppf([1 - TAIL, TAIL], pairs - 1, pairs - 1)
+    return Estimate(*(float(2 / (1 + each)) for each in (ratio, high, low)))
 
 
 def as_json(question: SampleSize) -> dict[str, Any]:

@@ -39,7 +39,9 @@ def sniff(
     cluster: str | None = None,
 ) -> Given:
     """What arms are, by the paths of each and by these options."""
-    if arms and _are_logs(arms, correct=correct):
+    reader = reader_of(next(iter(files_of_logs(arms[0][0])), "")) if arms else None
+    # One file of JSON lines may be a table of all arms.
+    if arms and (correct or (reader is not None and (len(arms) > 1 or reader is not tables_of_questions.read))):
         return "questions"
     if cluster:
         what = f"found predictions or numbers{f' in {arms[0][0]}' if arms else ''}"
@@ -47,14 +49,6 @@ def sniff(
     if metrics:
         return "metrics"
     return (kind_of_numbers(arms[0], numbers_are) if arms else numbers_are) or "predictions"
-
-
-def _are_logs(given: Sequence[Sequence[str]], *, correct: bool) -> bool:
-    """Whether arms are logs: by an option, or by what the first file of the first arm has."""
-    files = files_of_logs(given[0][0])
-    reader = reader_of(files[0]) if files else None
-    # One file of JSON lines may be a table of all arms.
-    return correct or (reader is not None and (len(given) > 1 or reader is not tables_of_questions.read))
 
 
 def reader_of(path: str) -> Reader | None:

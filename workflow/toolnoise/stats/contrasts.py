@@ -1,8 +1,7 @@
 """Ratios and trends of quantities measured on arms of runs, tested on the logarithm.
 
 A contrast is a weighted sum of logarithms of arms (`stats.quantities`). Weights 1 and -1 give a ratio, the weights of a
-regression give a trend, and a mean over tasks is a contrast, too. So one error and one test serve them all, and a ratio
-has the same interval wherever it is shown.
+regression give a trend, and a mean over tasks is a contrast, too. One error and one test serve them all.
 
 A unit that several arms share moves all of them at once, so such arms are paired. An arm that was only published has
 the error of its logarithm. Student's t has one degree of freedom fewer than the arm with the fewest units: more of

@@ -57,7 +57,7 @@ JOBS = {
     "report": "toolnoise.figures.snakemake_report:write",
 }
 # The kinds of metric files that claims are judged on.
-JUDGED = ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical", "layers")
+JUDGED = ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical")
 
 
 def perform(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any] | None:

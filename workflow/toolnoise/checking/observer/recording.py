@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from toolnoise_observer.digests import (
-    RUN,
     digest,
     global_digests,
     global_states,
@@ -32,6 +31,7 @@ from toolnoise_observer.digests import (
     set_state,
     state_of,
 )
+from toolnoise_observer.plain_code import give_back
 
 ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
 SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, and the first seconds of it
@@ -43,6 +43,8 @@ SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secre
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
+# What an event's inputs have: the run's own folder, which counts as equal; a set, whose order does not count.
+MARKS = ("folder", "set")
 # Before the name of what a loop walks through.
 STEP = "next "
 
@@ -66,8 +68,11 @@ class _Log:
         self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
-        words = " ".join(getattr(sys, "orig_argv", sys.argv))
-        self.open(f"{zlib.crc32(words.replace(RUN or words, '').encode()):08x}")
+        words = getattr(sys, "orig_argv", sys.argv)
+        # What the process runs names it; its arguments may be other ones in each run.
+        first = next((number for number, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)
+        self.open(f"{zlib.crc32(' '.join(words[1 : first + 1]).encode()):08x}")
+        self.write("process", digest(words))
 
     def open(self, key: str) -> None:
         """Start a file; of processes with the same command, the first one has the first name."""
@@ -79,6 +84,7 @@ class _Log:
                 break
             except FileExistsError:
                 continue
+        self._inode = os.fstat(self._file).st_ino
         self._values: Any = None
         self._pins: dict[Any, list[Any]] = defaultdict(list)
         self._used: Counter[Any] = Counter()
@@ -88,7 +94,9 @@ class _Log:
     def write(self, *parts: Any) -> None:
         """Write a line at once: a process may be killed."""
         with contextlib.suppress(OSError):
-            os.write(self._file, (json.dumps(parts) + "\n").encode())
+            # A program may close all files, and open its own in their place.
+            if os.fstat(self._file).st_ino == self._inode:
+                os.write(self._file, (json.dumps(parts) + "\n").encode())
 
     def end(self) -> None:
         """Write how often each place was called."""
@@ -211,7 +219,11 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     _turns[place] = turn = _turns.get(place, 0) + 1
     if turn > OFTEN and turn & (turn - 1) and not _fixed:
         return function(*args, **kwargs)
-    if not _is_due(place, turn) or getattr(_local, "busy", False) or _is_users(function):
+    if not _is_due(place, turn) or getattr(_local, "busy", False):
+        return function(*args, **kwargs)
+    if _is_users(function):
+        if turn > OFTEN and not _fixed:
+            give_back(function)
         return function(*args, **kwargs)
     args = tuple(_followed(place, each) for each in args)
     kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
@@ -328,9 +340,10 @@ class _Event:
             self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
-            self._texts = [each for each in args if type(each) is str and len(each) <= 200][:2]
-            if holds_run((args, kwargs)):
-                self._texts = [RUN]
+            self._texts = [text for each in args if (text := _text(each))][:2]
+            self._marks = [MARKS[0]] if holds_run((args, kwargs)) else []
+            if any(isinstance(each, set | frozenset) for each in (owner, *args)):
+                self._marks.append(MARKS[1])
             self._globals = global_digests()
             self._began = time.monotonic()
         finally:
@@ -373,6 +386,7 @@ class _Event:
             self._owner_id,
             _shown(result),
             self._texts if self._turn <= 2 else [],
+            self._marks,
         )
         if self._place in _log.kept:
             self._keep(inputs, result, after, drawn, is_value_of)
@@ -424,6 +438,13 @@ def _name(function: Callable, owner: Any) -> str:
     module = getattr(function, "__module__", None) or (kind.__module__ if owner is not None else "")
     name = getattr(function, "__qualname__", "") or type(function).__qualname__
     return f"{module}.{name}"
+
+
+def _text(value: Any) -> str:
+    """A short text, or the name of a file."""
+    if type(value).__module__ == "_io":
+        value = getattr(value, "name", "")
+    return str(value) if isinstance(value, str | os.PathLike) and len(str(value)) <= 200 else ""
 
 
 def _is_mutable(value: Any) -> bool:

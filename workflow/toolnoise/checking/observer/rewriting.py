@@ -194,9 +194,15 @@ class _Script:
 
 
 def _hook(path: str) -> _Script:
-    if path.endswith(".py") and os.path.isfile(path) and is_user(path):
+    if os.path.isfile(path) and is_user(path) and (path.endswith(".py") or _has_interpreter(path)):
         return _Script(os.path.abspath(path))
     raise ImportError(path)
+
+
+def _has_interpreter(path: str) -> bool:
+    with open(path, "rb") as file:
+        first = file.readline(200)
+    return first.startswith(b"#!") and b"python" in first
 
 
 def _as_script(names: dict[str, Any]) -> None:

@@ -4,14 +4,13 @@ import argparse
 import sys
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
-
-ARGUMENTS = ("new", "reference", "metric", "one_sided", "lower", "higher", "session", "level")
+from toolnoise.comparison.verbs import arguments_of
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api.gate import gate
 
-    found = gate(**{name: getattr(options, name) for name in ARGUMENTS})
+    found = gate(**arguments_of(gate, options))
     show(found.to_dict() if options.json else found.text)
     if not found.passed:
         sys.exit(1)

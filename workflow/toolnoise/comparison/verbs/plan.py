@@ -3,17 +3,14 @@
 import argparse
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, option, show
+from toolnoise.comparison.verbs import arguments_of
 from toolnoise.comparison.verbs.compare import READING, direction
-
-CELL = ("model", "dataset", "hardware", "variant")
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api.plan import plan
 
-    names = ("gain", "runs", "sd", "sd_runs", "pilot", "arm", *CELL, "level", "power")
-    of_tables = tuple(name.removeprefix("--") for name in READING)
-    wanted = {name: getattr(options, name) for name in (*names, *of_tables)}
+    wanted = arguments_of(plan, options)
     found = plan(**wanted | {name: direction(wanted[name]) for name in ("lower", "higher")})
     if options.figure:
         found.write_figure(options.figure)
@@ -38,7 +35,7 @@ VERB = Verb(
         ),
         **READING,
         "--arm": option("NAME", "of tables: the arm that gives the SD, or two arms", nargs="+"),
-        **{f"--{name}": {} for name in CELL},
+        **{f"--{name}": {} for name in ("model", "dataset", "hardware", "variant")},
         "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),
         "--power": option("SHARE", "statistical power (0.8)", type=float, default=0.8),

@@ -37,9 +37,14 @@ TIMES = ("kernel_ratio", "wall_ratio")
 SKEW = "kernel_skew"  # the share of the kernels' time that the longest one takes, by mode
 TRAINING = "training_relative_diff"  # of the longest and the shortest training, over the mean
 # Distances from 1 of what is 1 where nothing varies, and what a remedy leaves of the noise: 1 minus a metric.
-FROM_ONE = {"correlation_distance": "correlation", "cka_distance": "cka", "variability_left": "variability_reduction"}
+FROM_ONE = {
+    "correlation_distance": "correlation_spearman",
+    "cka_distance": "cka",
+    "variability_left": "variability_reduction",
+}
 # Metrics over pairs of which a file has no values of single runs, but an interval.
-WITH_INTERVALS = ("correlation", "ensemble_accuracy_change")
+WITH_INTERVALS = ("correlation_spearman", "cka", "ensemble_accuracy_change")
+PUBLISHED_AS = {"correlation_spearman": "correlation"}  # Summers & Dinneen do not say which
 # The entries of the hardware registry by name; the published numbers have none.
 Toolings = Mapping[str, Mapping[str, Any]]
 EMULATED = "emulated"
@@ -54,8 +59,6 @@ def of_study(measure: str, tables: Tables) -> Arms:
     if measure == TRAINING:
         return dict(_of_training(tables.get("identical")))
     metric = FROM_ONE.get(measure, measure)
-    if metric == "cka":
-        return by_the_papers_names(dict(_of_layers(measure, tables.get("layers"))))
     if metric in WITH_INTERVALS:
         arms = dict(_of_intervals(measure, tables.get("stability")))
     else:
@@ -78,6 +81,7 @@ def by_the_papers_names(arms: Arms) -> Arms:
 def of_published(measure: str, numbers: Sequence[Number]) -> Arms:
     """The arms of a measure among published numbers; the same subject in several items is a mistake of the claim."""
     metric = FROM_ONE.get(measure, measure)
+    metric = PUBLISHED_AS.get(metric, metric)
     chosen = {_subject(number): number for number in numbers if number.metric == metric}
     sds = {_subject(number): number for number in numbers if number.metric == f"{measure.removesuffix('_mean')}_sd"}
     arms = {subject: _published(number, sds.get(subject)) for subject, number in chosen.items()}
@@ -142,12 +146,6 @@ def _of_intervals(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Su
     drawn = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
     for row in _rows(table, FROM_ONE.get(measure, measure)):
         yield Subject(*row[:4], row.group), _measured(measure, row, drawn.get(row[:4], row.n_runs))
-
-
-def _of_layers(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
-    """The similarity of the last layer that was compared."""
-    for row in _rows(table, FROM_ONE.get(measure, measure)):
-        yield Subject(*row[:4]), _measured(measure, row, row.n_runs)
 
 
 def _measured(measure: str, row: tuple, units: int) -> Arm:

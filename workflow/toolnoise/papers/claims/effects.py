@@ -1,6 +1,7 @@
 """The effect of a claim on one side, as a whole and by part: its value, its intervals, and the evidence.
 
-Quantities are compared by their ratio, and means, such as an accuracy, by their difference.
+Quantities are compared by their ratio, and means, such as an accuracy, by their difference. A finding has the one-sided
+p-values for a claim and against it, by a function for each kind of test.
 """
 
 import math
@@ -8,12 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from toolnoise.formulas.declared import METRICS
-from toolnoise.papers.claims import tests
 from toolnoise.papers.claims.arms import Arms, Subject, Toolings, injected
 from toolnoise.papers.claims.claim_parts import Claim, ClaimPart, parts
-from toolnoise.papers.claims.tests import Finding
 from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.quantities import Arm
@@ -25,6 +25,87 @@ KNOWN = Arm(1.0, 0, error=0.0, squares=10**9)  # an SD that is known
 # Measures that a reader gets in per cent, by how their names begin.
 PERCENT = ("accuracy", "ensemble_accuracy", "fpr", "fnr", "churn", "max_", "training_relative", "variability")
 Sizes = dict[tuple[str, str], float]
+
+
+POWER = 0.8
+# An observed effect is uncertain, and so is the number that follows from it: the next of these, or more than the last.
+STEPS = (10, 20, 50, 100, 200, 500, 1000)
+
+
+class Finding(NamedTuple):
+    """The one-sided p-values for a claim and against it."""
+
+    supports: float
+    refutes: float
+
+    @property
+    def pvalues(self) -> tuple[float, float]:
+        """Both as two-sided p-values: for the claim, and against it."""
+        return min(1.0, 2 * self.supports), min(1.0, 2 * self.refutes)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the effect is on the claim's side."""
+        return self.supports < self.refutes
+
+    @property
+    def reversed(self) -> "Finding":
+        """The finding on the opposite claim."""
+        return Finding(self.refutes, self.supports)
+
+
+def above(effect: Contrast, bound: float) -> Finding:
+    """The effect is above a bound."""
+    return Finding(effect.above(bound), effect.below(bound))
+
+
+def equal(effect: Contrast, margin: float) -> Finding:
+    """The effect is within a margin to both sides: two one-sided tests; outside is either side."""
+    inside = float(np.maximum(effect.below(margin), effect.above(-margin)))
+    outside = float(np.minimum(effect.above(margin), effect.below(-margin)))
+    return Finding(inside, outside)
+
+
+class Combined(NamedTuple):
+    """The finding of several parts, the place of the part that decides, and of how many it is the best."""
+
+    finding: Finding
+    place: int
+    looks: int
+
+
+def of_every(findings: list[Finding]) -> Combined:
+    """Each part must agree: the weakest decides for the claim, and the worst against it, as one of several."""
+    weakest = int(np.argmax([part.supports for part in findings]))
+    worst = int(np.argmin([part.refutes for part in findings]))
+    finding = Finding(findings[weakest].supports, min(1.0, len(findings) * findings[worst].refutes))
+    return (
+        Combined(finding, weakest, 1) if finding.supports < finding.refutes else Combined(finding, worst, len(findings))
+    )
+
+
+def of_some(findings: list[Finding]) -> Combined:
+    """One part must agree: the best decides for the claim, as one of several, and the most doubtful against it."""
+    against = of_every([part.reversed for part in findings])
+    return against._replace(finding=against.finding.reversed)
+
+
+def units_needed(effect: Contrast, distance: float, level: float) -> float:
+    """About how many units per arm resolve a distance at a two-sided level, if the effect is as observed.
+
+    The variance shrinks as 1 over the units, that of the logarithm of few SDs faster. NaN if it is not known.
+    """
+    if min(effect.units, default=0) < 2 or not effect.error > 0:
+        return math.nan
+    # Of equal arms that would have the error of these: the harmonic mean.
+    present = len(effect.units) / sum(1 / units for units in effect.units)
+    threshold = special.ndtri(1 - level / 2) + special.ndtri(POWER)
+
+    def variance(units: float) -> float:
+        return special.polygamma(1, (units - 1) / 2) if effect.of_sds else 1 / units
+
+    resolved = (distance / threshold / effect.error) ** 2 * variance(present)
+    return next((float(step) for step in STEPS if step > present and variance(step) <= resolved), math.inf)
 
 
 class Side(NamedTuple):
@@ -135,7 +216,7 @@ def _combined(claim: Claim, each: Sequence[ShownEffect]) -> ShownEffect:
         decides = (min if lowest else max)(missing, key=lambda shown: np.nan_to_num(shown.effect.value, nan=0.0))
         return decides._replace(name=WHOLE, everything=everything)
     every = claim["parts"] == "every"
-    finding, place, looks = (tests.every if every else tests.some)([shown.finding for shown in told])
+    finding, place, looks = (of_every if every else of_some)([shown.finding for shown in told])
     if claim["test"] == "presence":
         place = (np.argmin if every else np.argmax)([shown.effect.value for shown in told])
     short_of = _one_only(claim, everything) if every else ""
@@ -149,7 +230,10 @@ def _one_only(claim: Claim, parts: Sequence[ClaimPart]) -> str:
     """Why parts cannot show that a claim holds for every one: there is one of what it speaks of."""
     if "over" in claim:
         return "one comparison only" if len(parts) == 1 else ""
-    return "one network only" if len({subject.model for part in parts for subject in part.subjects}) == 1 else ""
+    key, thing = ("hardware", "tooling") if "hardware" in claim["of"] else ("model", "network")
+    return (
+        f"one {thing} only" if len({getattr(subject, key) for part in parts for subject in part.subjects}) == 1 else ""
+    )
 
 
 def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[ClaimPart], bound: float) -> ShownEffect:
@@ -180,8 +264,8 @@ def _seen(claim: Claim, scale: Scale, part: ClaimPart, side: Side) -> ShownEffec
 def finding_of(claim: Claim, effect: Contrast, bound: float) -> Finding:
     """The evidence of a contrast for a claim, by its test."""
     if claim["test"] == "equivalence":
-        return tests.equal(effect, _margin(claim))
-    found = tests.above(effect, bound)
+        return equal(effect, _margin(claim))
+    found = above(effect, bound)
     return found if claim["direction"] in ("above", "rising") else found.reversed
 
 

@@ -20,7 +20,6 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Implied, Inputs, Output, Values, Words
 from toolnoise.base.metric_files import Columns
-from toolnoise.papers.claims import tests
 from toolnoise.papers.claims.arms import (
     EMULATED,
     Arms,
@@ -41,6 +40,7 @@ from toolnoise.papers.claims.effects import (
     Side,
     Sizes,
     examine,
+    units_needed,
 )
 from toolnoise.stats.estimates import TOO_FEW, Estimate
 from toolnoise.stats.multiplicity import holm
@@ -102,7 +102,6 @@ def judge(
     counts: Inputs = (),
     kernels: Inputs = (),
     identical: Inputs = (),
-    layers: Inputs = (),
     *,
     out: Output,
 ) -> None:
@@ -120,7 +119,6 @@ def judge(
         "counts": counts,
         "kernels": kernels,
         "identical": identical,
-        "layers": layers,
     }
     tables = read_tables({kind: paths for kind, paths in metrics.items() if paths}, columns)
     sides = (by_publication(), by_study(tables, toolings, label_of, synthetic))
@@ -240,11 +238,13 @@ def _needed(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect], level
     if shown.finding is None or shown.contrast is None or shown.short_of:
         return "", math.nan
     # The contrasts that decide the claim the way its effect points: all of them, or the best.
-    agrees, pooled = shown.finding.agrees, shown.name != WHOLE or claim["parts"] == "pooled"
-    deciding = [part for part in ([shown] if pooled else each) if part.finding and part.finding.agrees == agrees]
+    pooled = shown.name != WHOLE or claim["parts"] == "pooled"
+    told = [part for part in ([shown] if pooled else each) if part.finding]
+    agrees = (any if claim["parts"] == "any" else all)(part.finding.agrees for part in told)
+    deciding = [part for part in told if part.finding.agrees == agrees]
     every = agrees != (claim["parts"] == "any")
     at = level if every or pooled else level / len(deciding)
-    units = [tests.units_needed(part.contrast, part.distance, at) for part in deciding]
+    units = [units_needed(part.contrast, part.distance, at) for part in deciding]
     if not units or np.isnan(units).any():
         return "", math.nan
     return "support" if agrees else "refute", max(units) if every else min(units)
