@@ -9,19 +9,19 @@ from toolnoise import epoch_plan
 from toolnoise.base import arrays
 from toolnoise.engines import State, loss_scale
 from toolnoise.models.initial import initial_weights
-from toolnoise.study import grid
 from toolnoise.training import network
 
 STEPS, DOUBLINGS = 8, 9
-GROW = 4
+# Beside Keras: a scale from which fewer steps overflow, and so few steps in a row that it grows among them.
+FEWER, GROW = 5, 2
 
 
-def begin(study_file, data_file):
+def begin(study_file, data_file, doublings=DOUBLINGS):
     """The engine of a study's first run, its spec, data and initial weights, and the plan of its first steps."""
     engine, spec, data = opened(study_file, data_file)
     parameters = network.build_model(engine, spec, data)
     engine.compile(spec.recipe, data.train)
-    start = {"doublings": DOUBLINGS, "steps_in_a_row": 0, "left_out": 0}
+    start = {"doublings": doublings, "steps_in_a_row": 0, "left_out": 0}
     scaled = spec.hardware.json["precision"] == "mixed_float16"
     initial = initial_weights(parameters, spec.study_seed, 0, "model")
     engine.restore(State(initial, {}, 0))
@@ -42,7 +42,8 @@ def overflow(study_file, data_file, out):
 
 def training_beside_keras(study_file, data_file, out):
     """The engine beside a plain Keras loop, from a loss scale so high that the first steps overflow."""
-    engine, spec, data, initial, plan = begin(study_file, data_file)
+    loss_scale.STEPS_TO_GROW = GROW
+    engine, spec, data, initial, plan = begin(study_file, data_file, FEWER)
     import keras
     import own_models
     import tensorflow as tf
@@ -56,8 +57,9 @@ def training_beside_keras(study_file, data_file, out):
     for variable in model.weights:
         variable.assign(initial[variable.path])
     adam = keras.optimizers.Adam(spec.recipe["learning_rate"])
-    exponent = loss_scale.INITIAL_EXPONENT + DOUBLINGS
-    theirs = keras.optimizers.LossScaleOptimizer(adam, initial_scale=2.0**exponent) if float16 else adam
+    exponent = loss_scale.INITIAL_EXPONENT + FEWER
+    options = {"initial_scale": 2.0**exponent, "dynamic_growth_steps": GROW}
+    theirs = keras.optimizers.LossScaleOptimizer(adam, **options) if float16 else adam
     theirs.build(model.trainable_variables)
     losses = []
     for step in range(STEPS):
@@ -76,51 +78,10 @@ def training_beside_keras(study_file, data_file, out):
         found[f"keras/{variable.path}"] = np.array(variable.value)
     if float16:
         scale = {name: int(value) for name, value in state.slots["loss_scale"].items()}
-        found["ours scale"] = np.array([2.0 ** (exponent - DOUBLINGS + scale["doublings"]), scale["steps_in_a_row"]])
+        found["ours scale"] = np.array([2.0 ** (exponent - FEWER + scale["doublings"]), scale["steps_in_a_row"]])
         found["keras scale"] = np.array([float(theirs.dynamic_scale), int(theirs.step_counter)])
         found["updates"] = np.array([STEPS - scale["left_out"], int(theirs.iterations)])
     arrays.write_npz(out, found)
-
-
-def scale_beside_keras(study_file, _data_file, out):
-    """Our loss scale and Keras's on the same gradients, some of which overflowed; both grow after GROW steps."""
-    loaded = grid.load(study_file)
-    network.start_engine(loaded.spec(loaded.cells[0], 1))
-    import keras
-    import tensorflow as tf
-
-    loss_scale.STEPS_TO_GROW = GROW
-    counts = dict.fromkeys(loss_scale.COUNTS, np.int32(0))
-
-    def factor(sign=1):
-        return np.int32(loss_scale.bits(counts[loss_scale.DOUBLINGS], sign)).view(np.float32)
-
-    theirs = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(1.0), dynamic_growth_steps=GROW)
-    variable = keras.Variable([1.0, 2.0])
-    theirs.build([variable])
-    values, undone = np.array([1.0, 2.0], np.float32), np.zeros(2, np.float32)
-    found = {name: [] for name in ("ours", "keras", "values", "keras values", "undone", "sent")}
-    for number in range(40):
-        bad = number in (0, 1, 9, 10, 11, 30)
-        gradient = np.array([np.inf if bad and number % 2 else 0.37, np.nan if bad else -1.25], np.float32)
-        scaled = gradient * factor()
-        if finite := np.isfinite(scaled).all():
-            undone = scaled * factor(-1)
-            values -= undone
-        counts = loss_scale.after(counts, np.int32(finite), np.clip)
-        found["ours"].append(float(factor()))
-        theirs.apply([tf.constant(scaled)], [variable])
-        found["keras"].append(float(theirs.dynamic_scale))
-        found["values"].append(values.copy())
-        found["keras values"].append(variable.numpy())
-        found["undone"].append(undone)
-        found["sent"].append(np.zeros(2, np.float32) if bad else gradient)
-    # As far down and up as a scale can go.
-    for sign, name in ((-1, "lowest"), (1, "highest")):
-        counts[loss_scale.DOUBLINGS] = np.int32(sign * 1000)
-        counts = loss_scale.after(counts, np.int32(1), np.clip)
-        found[name] = [float(factor()), float(factor(-1))]
-    arrays.write_npz(out, {name: np.array(value) for name, value in found.items()})
 
 
 if __name__ == "__main__":
