@@ -75,7 +75,10 @@ _Seen = dict[str, Any] | None
 
 
 class Omission(NamedTuple):
-    """A state that is forgotten: what it is, where it is made or drawn from, what to do, and its first value."""
+    """A state that is forgotten: what it is, the line that makes it or draws from it, what to do, and its values.
+
+    `drawn` and `saved` are the lines that draw from it first, and that save without it.
+    """
 
     what: str
     file: str
@@ -85,6 +88,7 @@ class Omission(NamedTuple):
     at_save: str = ""
     resumed: str = ""
     drawn: str = ""
+    saved: str = ""
 
 
 def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[list[Omission], str]:
@@ -212,7 +216,8 @@ def _omission(
     made = next(filter(None, (_made(name, saved["files"]) for name in (owner, *saved["names"].get(owner, ())))), None)
     place = made or draws or saved["line"]
     values = ("", "") if is_generator else (leaf[2], other[2])
-    return Omission(what, _short(place[0]), place[1], _code(*place), remedy, *values, _place(*draws) if draws else "")
+    lines = (_place(*each) if each else "" for each in (draws, saved["saver"]))
+    return Omission(what, _short(place[0]), place[1], _code(*place), remedy, *values, *lines)
 
 
 def _made(owner: str, files: Sequence[str]) -> tuple[str, int] | None:
@@ -262,4 +267,4 @@ def as_text(omissions: Sequence[Omission], why_unknown: str) -> list[str]:
         values = f" is {lost.resumed}, not {lost.at_save}" if lost.at_save else ""
         lines += [f"    {lost.what}{values}: {lost.remedy}"]
         lines += [f"    it is drawn from in {lost.drawn}"] if lost.drawn else []
-    return lines
+    return [*lines, *([f"It is saved in {omissions[0].saved}"] if omissions[0].saved else [])]
