@@ -106,7 +106,11 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
         return [], "no file was seen that it writes within a loop"
     if not went_on or not went_on["states"]:
         return [], f"after resuming, it did not reach {_place(*saved['line'])} again"
-    return compared(saved, again, went_on), ""
+    if omissions := compared(saved, again, went_on):
+        return omissions, ""
+    if not saved["is_whole"]:
+        return [], f"it has more than {state_at_save.MOST_VALUES:,} values, or they take too long to read"
+    return [], "at the first step after the save, everything that its variables lead to is equal"
 
 
 def _observed(runs: TrialRuns, folder: Path, words: Sequence[str], stop_at: str | None) -> tuple[_Seen, _Seen, _Seen]:
