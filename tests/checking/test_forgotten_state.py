@@ -18,7 +18,8 @@ import numpy as np
 
 class Trainer:
     def __init__(self, seed):
-        self.rng = np.random.default_rng(seed)  # made
+        rng = np.random.default_rng(seed)
+        self.rng = rng  # made
         self.weights = np.zeros(6)
         self.epoch = 0
 

@@ -217,25 +217,31 @@ def _omission(
     if kind == POSITION:
         remedy = f"save {owner}, and go on behind it"
     draws = drawn.get(owner)
-    made = next(filter(None, (_made(name, saved["files"]) for name in (owner, *saved["names"].get(owner, ())))), None)
+    made = next(filter(None, (_made(name, saved) for name in (owner, *saved["names"].get(owner, ())))), None)
     place = made or draws or saved["line"]
     values = ("", "") if is_generator else (leaf[2], other[2])
     lines = (_place(*each) if each else "" for each in (draws, saved["saver"]))
     return Omission(what, _short(place[0]), place[1], _code(*place), remedy, *values, *lines)
 
 
-def _made(owner: str, files: Sequence[str]) -> tuple[str, int] | None:
+def _made(owner: str, saved: Mapping[str, Any]) -> tuple[str, int] | None:
     """Where a variable or an attribute is assigned first: the last name of its path that is assigned anywhere."""
-    for name in reversed([] if owner in GLOBAL else re.findall(r"[A-Za-z_]\w*", owner)):
-        for file in files:
-            lines = [
-                node.lineno
-                for node in ast.walk(_tree(file))
-                if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
-                if name == getattr(node, "id", getattr(node, "attr", ""))
-            ]
-            if lines:
-                return file, min(lines)
+    names = [] if owner in GLOBAL else re.findall(r"[A-Za-z_]\w*", owner)
+    for number, name in reversed(list(enumerate(names))):
+        kind = ast.Attribute if number else ast.Name
+        file, first, last = saved["scopes"].get(name, ("", 0, 0)) if not number else ("", 0, 0)
+        nodes = [
+            # An attribute rather than a variable of its name; a variable rather of its own function, or of a module.
+            (not isinstance(node, kind), not (place == file and first <= node.lineno <= last), node, place)
+            for place in saved["files"]
+            for node in ast.walk(_tree(place))
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if name == getattr(node, "id", getattr(node, "attr", ""))
+        ]
+        if nodes:
+            is_global = not (number or file)
+            at = min(nodes, key=lambda each: (*each[:2], each[2].col_offset * is_global, each[2].lineno))
+            return at[3], at[2].lineno
     return None
 
 

@@ -155,6 +155,16 @@ def roots(frame: types.FrameType) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in variables.items() if not name.rpartition(".")[2].startswith("__")]
 
 
+def scopes(frame: types.FrameType) -> dict[str, tuple[str, int, int]]:
+    """Of each variable of a function that runs, the file and the lines of the function; the innermost counts."""
+    found: dict[str, tuple[str, int, int]] = {}
+    for each in reversed(stack(frame)):
+        if each.f_code.co_name != "<module>":
+            lines = [line for _, _, line in each.f_code.co_lines() if line]
+            found |= dict.fromkeys(each.f_locals, (each.f_code.co_filename, min(lines), max(lines)))
+    return found
+
+
 class Values:
     """All values that some variables lead to, by path: the kind, a digest, what a person reads, and who has it."""
 
@@ -533,6 +543,7 @@ class Observer:
             "line": (frame.f_code.co_filename, frame.f_lineno),
             "leaves": values.leaves,
             "names": values.names,
+            "scopes": scopes(frame),
             "counters": sorted({name for loop in loops for name in counters(loop)}),
             "changed": sorted({name for loop in loops for name in assigned(loop)}),
             "files": [module.__file__ for module in own_modules() if getattr(module, "__file__", None)],
