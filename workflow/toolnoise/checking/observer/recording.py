@@ -43,8 +43,9 @@ SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secre
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
-# What an event's inputs have: the run's own folder, which counts as equal; a set, whose order does not count.
-MARKS = ("folder", "set")
+# What an event's inputs have: the run's own folder, which counts as equal; a set, whose order does not count;
+# an argument that is a seed by its name.
+MARKS = ("folder", "set", "seed")
 # Before the name of what a loop walks through.
 STEP = "next "
 
@@ -344,6 +345,8 @@ class _Event:
             self._marks = [MARKS[0]] if holds_run((args, kwargs)) else []
             if any(isinstance(each, set | frozenset) for each in (owner, *args)):
                 self._marks.append(MARKS[1])
+            if any("seed" in name or name == "random_state" for name in kwargs):
+                self._marks.append(MARKS[2])
             self._globals = global_digests()
             self._began = time.monotonic()
         finally:
