@@ -90,7 +90,7 @@ def diagnose(
         if inner:
             file, line = proof.roots[0].at
             evidence += f" Within it ({file}:{line}), the inputs come to {called(inner[0].name)} here in another order."
-        proven = _places(inner or proof.roots, text, left, evidence, proof.kind)
+        proven = _places(inner or proof.roots, text, left, evidence)
         if proven:
             return Diagnosis(when, proven, [], [])
         return Diagnosis(when, [], _first([*_places(seen, text, left), *signs]), [proof.evidence])
@@ -130,13 +130,11 @@ def _first(places: Sequence[Place]) -> list[Place]:
     return [place for place in dict.fromkeys(places) if unique[place.file, place.line] == place][:MOST_POSSIBLE]
 
 
-def _places(
-    roots: Sequence[Root], text: Sequence[SourceFile], left: LeftFiles, evidence: str = "", kind: str = ""
-) -> list[Place]:
-    return [_place(root, text, left, evidence or _seen(root), kind) for root in roots]
+def _places(roots: Sequence[Root], text: Sequence[SourceFile], left: LeftFiles, evidence: str = "") -> list[Place]:
+    return [_place(root, text, left, evidence or _seen(root)) for root in roots]
 
 
-def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: str, kind: str) -> Place:
+def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: str) -> Place:
     file, line = root.at
     generator = root.generator
     if generator:
@@ -146,7 +144,7 @@ def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: st
         kind = "folder"
     elif root.kind == "order":
         kind = "shared" if root.apart else "order"
-    elif not kind:
+    else:
         kind = "set" if root.name == "iterate" or "set" in root.marks else causes.kind_of(root.name)
         if kind == "operation":
             kind = "turns" if root.kind == "turns" else "left" if any(map(left.has, root.texts)) else kind

@@ -8,12 +8,14 @@ results: only where the inputs are the same, so that a place counts for what ari
 import atexit
 import contextlib
 import functools
+import itertools
 import json
 import os
 import pickle
 import sys
 import threading
 import time
+import weakref
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -40,6 +42,7 @@ ORDERED = frozenset(
 )
 # Modules whose functions give another result at each call.
 SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secrets", "time", "uuid"})
+MOST_OWNERS = 10_000
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
@@ -55,6 +58,8 @@ _turns: dict[str, int] = {}
 # The places whose results are kept or forced: at each turn.
 _fixed: set[str] = set()
 _local = threading.local()
+_numbers = itertools.count(1)
+_owners: dict[int, tuple[int, Callable[[], Any] | None]] = {}
 
 
 class _Log:
@@ -337,7 +342,7 @@ class _Event:
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function
-            self._owner_id = id(owner) if owner is not None and _log.has_threads else 0
+            self._owner_id = _number_of(owner) if owner is not None and _log.has_threads else 0
             self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
@@ -441,6 +446,24 @@ def _name(function: Callable, owner: Any) -> str:
     module = getattr(function, "__module__", None) or (kind.__module__ if owner is not None else "")
     name = getattr(function, "__qualname__", "") or type(function).__qualname__
     return f"{module}.{name}"
+
+
+def _number_of(owner: Any) -> int:
+    """A number of an object that no other one gets, unlike its address. What has no weak references is kept."""
+    number, reference = _owners.get(id(owner), (0, None))
+    if reference is None or reference() is not owner:
+        number = next(_numbers)
+        try:
+            reference = weakref.ref(owner)
+        except TypeError:
+            if len(_owners) >= MOST_OWNERS:
+                return 0
+
+            def reference() -> Any:
+                return owner
+
+        _owners[id(owner)] = number, reference
+    return number
 
 
 def _text(value: Any) -> str:
