@@ -31,6 +31,7 @@ NOT_OBSERVED = "Not observed: no part of it is run by Python, or by one that ign
 FAILED = "Not observed: the program fails when it is observed:"
 ALIKE = "The observed runs end equal: the runs differ only sometimes, or observing hides the difference."
 ELSEWHERE = "All calls that were observed agree: what differs is in no call of the program's own Python code."
+OBSERVES = "`toolnoise check -- COMMAND` observes the program and finds the cause."
 MOST_POSSIBLE = 5
 
 
@@ -103,6 +104,11 @@ def diagnose(
 def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
     """The first place that gets its inputs in another order while a call that is at fault runs: it is nearer."""
     return [root for root in orders if roots[0].encloses(root)][:1] if len(roots) == 1 else []
+
+
+def unobserved(difference: Difference, text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
+    """What two runs that nobody observed show, and the text of the program."""
+    return Diagnosis(phase(difference), [], text_signs.signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
 
 
 def _left(
