@@ -1,6 +1,5 @@
 """What makes two runs differ is observed and proven: programs with a planted cause, and the line that is named."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -368,7 +367,6 @@ def test_each_kind_of_call_has_a_remedy():
     for kind, _ in causes.NAMES:
         assert causes.CAUSES[kind].remedy
     assert causes.kind_of("numpy.random.default_rng") == "generator"
-    assert json.dumps(causes.as_json(causes.place("operation", "train.py", 1, "x", generator="torch")))
 
 
 @pytest.mark.long

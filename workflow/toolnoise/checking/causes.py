@@ -1,7 +1,7 @@
 """What makes two runs differ, by the kind of call in which the difference arises, and what to do about each."""
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Cause(NamedTuple):
@@ -160,8 +160,3 @@ def as_lines(places: list[Place]) -> list[str]:
             lines.append(f"    {each.evidence}")
         lines.append(f"    {each.says[0].upper()}{each.says[1:]}: {each.remedy}.")
     return lines
-
-
-def as_json(each: Place) -> dict[str, Any]:
-    """A place for programs."""
-    return each._asdict()

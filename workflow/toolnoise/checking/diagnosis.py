@@ -128,7 +128,7 @@ def _left(
     if event is None:
         return causes.place("left", left.names[0], 0, "", says)
     file, line, *_ = event.place.split(":")
-    return causes.place("left", file, int(line), code_of(file, int(line), ()), says)
+    return causes.place("left", file, int(line), code_of(file, int(line)), says)
 
 
 def _first(places: Sequence[Place]) -> list[Place]:
@@ -170,7 +170,7 @@ def _seen(root: Root) -> str:
     return f"Seen: for equal inputs {name} gave different results."
 
 
-def code_of(file: str, line: int, text: Sequence[SourceFile]) -> str:
+def code_of(file: str, line: int, text: Sequence[SourceFile] = ()) -> str:
     """The text of a line, from the files of the program."""
     lines = next((source.lines for source in text if source.file == file), None)
     if lines is None:

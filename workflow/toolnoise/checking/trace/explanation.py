@@ -1,7 +1,5 @@
 """What the first operation that differs was given, as far as two records show it."""
 
-from pathlib import Path
-
 from toolnoise.checking.trace.traces import TracedEvent
 
 ELSEWHERE = -1  # the number of what another thread has done
@@ -47,12 +45,3 @@ def _input(which: str, written: list | None, written_b: list | None) -> str:
         return f"{says} and {written_b[0] + 1:,} ({written_b[1]}) in the other"
     says = f"{which} differs, though operation {index + 1:,} ({name}) left it equal: another part of it was taken"
     return f"{says}, or something else changed it since, such as NumPy or a thread"
-
-
-def text_of(file: str, line: int) -> str:
-    """A line of a program."""
-    try:
-        lines = Path(file).read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.checking import differences
+from toolnoise.checking.diagnosis import code_of
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trace import explanation, traces
 from toolnoise.checking.trace.traces import Trace, TracedEvent
@@ -111,7 +112,7 @@ def _found(pair: tuple[TracedEvent | None, TracedEvent | None], one: Trace, alik
         event.name,
         event.file,
         event.line,
-        explanation.text_of(event.file, event.line),
+        code_of(event.file, event.line),
         tuple(forward) if forward else None,
     )
 
@@ -131,7 +132,7 @@ def as_text(parting: Parting) -> list[str]:
         lines += [f"  {parting.name} in {parting.file}:{parting.line}: {parting.code}"]
         if parting.forward:
             file, line = parting.forward
-            lines.append(f"  It is in the backward pass of {file}:{line}: {explanation.text_of(file, line)}")
+            lines.append(f"  It is in the backward pass of {file}:{line}: {code_of(file, line)}")
         lines.append(f"  {parting.says[0].upper()}{parting.says[1:]}.")
     if parting.equal_results:
         hides = "recording hides the difference, as it may with threads and timing, or the runs differ only sometimes"
