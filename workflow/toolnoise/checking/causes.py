@@ -97,11 +97,8 @@ CAUSES = {
 NAMES = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
-        ("entropy", r"^uuid\.|urandom|^secrets\.|SystemRandom|getrandom|entropy|random_bytes"),
-        (
-            "generator",
-            r"default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random$|Generator\.seed",
-        ),
+        ("entropy", r"^uuid\.|urandom|^secrets\.|SystemRandom|getrandom|getentropy|random_bytes"),
+        ("generator", r"(default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random)$"),
         ("generator", r"(^|\.)(seed|manual_seed|set_seed|PRNGKey|key|SeedGenerator|set_random_seed)$"),
         ("clock", r"^time\.|datetime|perf_counter|monotonic|^timeit\.|Event\.(is_set|wait)|strftime"),
         ("process", r"getpid|getppid|get_ident|get_native_id|current_process|gettid"),

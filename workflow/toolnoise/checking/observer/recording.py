@@ -443,9 +443,10 @@ def _name(function: Callable, owner: Any) -> str:
     if function in (iterate, added, awaited):
         return function.__name__
     kind = owner if isinstance(owner, type) else type(owner)
-    module = getattr(function, "__module__", None) or (kind.__module__ if owner is not None else "")
+    if owner is not None and hasattr(function, "__name__"):
+        return f"{kind.__module__}.{kind.__qualname__}.{function.__name__}"
     name = getattr(function, "__qualname__", "") or type(function).__qualname__
-    return f"{module}.{name}"
+    return f"{getattr(function, '__module__', None) or type(function).__module__}.{name}"
 
 
 def _number_of(owner: Any) -> int:
