@@ -374,9 +374,9 @@ class _Event:
         if after != self._parts:
             out = digest((out, after))
         now = global_digests()
-        drawn = {
-            name: [self._globals.get(name), state] for name, state in now.items() if state != self._globals.get(name)
-        }
+        # A generator that came with an import in this call was not drawn from.
+        before = self._globals
+        drawn = {name: [before[name], now[name]] for name in before if name in now and now[name] != before[name]}
         inputs = digest((self.owner, self.inputs))
         _log.write(
             "event",
@@ -389,7 +389,7 @@ class _Event:
             self.owner,
             self.inputs,
             out,
-            {name: state for name, state in self._globals.items() if name not in drawn},
+            {name: state for name, state in before.items() if name not in drawn},
             drawn,
             self._owner_id,
             _shown(result),
