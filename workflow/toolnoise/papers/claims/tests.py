@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from toolnoise.stats.contrasts import Contrast
 from toolnoise.stats.power import runs_needed
@@ -126,11 +126,13 @@ def units_needed(several: Sequence[TestedContrast], level: float, *, all_of_them
 def _power(tested: TestedContrast, units: int, level: float) -> float:
     """The power with so many units in every arm; the standard error shrinks with their root, that of few SDs faster."""
     before, after = _present(tested) - 1, units - 1
-    more = special.polygamma(1, before / 2) / special.polygamma(1, after / 2) if tested.sds else after / before
+    more = (
+        scipy.special.polygamma(1, before / 2) / scipy.special.polygamma(1, after / 2) if tested.sds else after / before
+    )
     freedom = min(tested.contrast.freedom * after / before, MANY)
-    threshold = special.stdtrit(freedom, 1 - level / 2)
+    threshold = scipy.special.stdtrit(freedom, 1 - level / 2)
     missed = sum(
-        1 - special.stdtr(freedom, distance / tested.contrast.error * more**0.5 - threshold)
+        1 - scipy.special.stdtr(freedom, distance / tested.contrast.error * more**0.5 - threshold)
         for distance in tested.finding.distances
     )
     return max(0.0, float(1 - missed))
