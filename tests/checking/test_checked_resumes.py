@@ -206,7 +206,7 @@ def test_readmes_picture_shows_what_is_found_in_the_example(toolnoise, tmp_path)
     done = toolnoise(tmp_path, "check", *options, "--", sys.executable, program)
     assert done.returncode == 1, done.stdout + done.stderr
     picture = html.unescape((ROOT / "docs/gallery/terminal.svg").read_text())
-    shown = re.findall("<text .*?>(.*?)</text>", picture.partition(f"python {program}")[2])
+    shown = re.findall("<text .*?>(.*?)</text>", picture.partition(f"{program}</text>")[2])
     found = " ".join(done.stdout.split())
     assert len(shown) > 5
     assert [line for line in shown if line != "[...]" and " ".join(line.split()) not in found] == []
