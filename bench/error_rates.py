@@ -31,12 +31,10 @@ from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import of_difficulty, of_size, rates, unlike
 from toolnoise.formulas.ratios import CellRuns, ratios
-from toolnoise.formulas.sd_ratio import by_size, sd_ratio
-from toolnoise.formulas.testset import distribution_wise_variance
+from toolnoise.formulas.sd_ratio import by_size, distribution_wise_variance, sd_ratio
 from toolnoise.formulas.variance_components import components
 from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped
-from toolnoise.papers.claims.claim_parts import arms_together
 from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import TAIL, Estimate
@@ -456,7 +454,7 @@ def contrasts(_rng: Draws, studies: int) -> None:
 
 
 def contrast_designs() -> Iterator[tuple[str, Callable[[Draws, float], Contrast], tuple[float]]]:
-    """SDs of paired runs; churn within draws that differ in sensitivity; churn over the sum of two others."""
+    """SDs of paired runs; churn within draws that differ in sensitivity."""
 
     def sds(draws: Draws, ratio: float, runs: int, correlation: float) -> Contrast:
         one, other = draws.standard_normal((2, runs))
@@ -472,10 +470,6 @@ def contrast_designs() -> Iterator[tuple[str, Callable[[Draws, float], Contrast]
         arms = [noise(draws, counts[0], spreads[0], 0), noise(draws, counts[1], spreads[1], counts[0])]
         return contrast([(1, arms[0]._replace(value=ratio * arms[0].value)), (-1, arms[1])])
 
-    def churn_sum(draws: Draws, ratio: float) -> Contrast:
-        whole, one, other = noise(draws, 10, 0.3, 0), noise(draws, 10, 0.3, 10), noise(draws, 4, 0.3, 20)
-        return contrast([(1, whole._replace(value=2 * ratio * whole.value)), (-1, arms_together([one, other], 1))])
-
     for runs in (5, 10):
         for correlation in (0.0, 0.5, 0.95):
             name = f"SDs, {runs} paired runs, correlation {correlation}; 2"
@@ -483,7 +477,6 @@ def contrast_designs() -> Iterator[tuple[str, Callable[[Draws, float], Contrast]
     for counts, spreads in (((4, 10), (0.3, 0.1)), ((4, 10), (0.7, 0.1)), ((4, 4), (0.7, 0.1)), ((10, 10), (0.7, 0.7))):
         name = f"churn, {counts[0]} and {counts[1]} draws, sensitivity {spreads[0]} and {spreads[1]}; 2"
         yield name, lambda draws, ratio, at=(counts, spreads): churn(draws, ratio, *at), (2.0,)
-    yield "churn over a sum, 10 over 10 and 4 draws, sensitivity 0.3; 0.5", churn_sum, (0.5,)
 
 
 def shapes(rng: Draws) -> dict[str, tuple[Callable, float]]:

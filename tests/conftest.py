@@ -80,7 +80,7 @@ def options_of():
         rest = spec.as_json()
         named = {"tooling": rest.pop("hardware")}
         named |= {part: rest.pop(part) for part in jobs.SPEC if part != "seed" and part in rest} | {"seed": rest}
-        return [word for part, values in named.items() for word in (f"--{part}", key_values.text(values))]
+        return [word for part, values in named.items() for word in (f"--{part}", key_values.values_as_text(values))]
 
     return options
 

@@ -105,6 +105,13 @@ def test_an_npy_that_claims_more_than_it_has_or_than_can_be_is_refused_without_a
         arrays.unpack(file)
 
 
+def test_an_npy_that_claims_fewer_numbers_than_it_has_is_refused(tmp_path):
+    """NumPy would leave the rest unread, and with it the checksum at its end."""
+    path = zipped(tmp_path / "a.npz", [npy(np.zeros(1, np.float32)), bytes(8)])
+    with pytest.raises(BadInput, match=r"a\.npy claims 4 bytes and has 12"):
+        arrays.read_npz(path)
+
+
 def test_a_packed_array_that_would_fill_the_memory_is_refused_with_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "LARGEST_UNPACKED", 10**5)
     path = zipped(tmp_path / "a.npz", [bytes(10**6)], zipfile.ZIP_DEFLATED)

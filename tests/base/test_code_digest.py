@@ -301,7 +301,7 @@ def test_every_module_that_counts_has_a_key_and_the_docs_name_the_others():
 
 
 def counted(text, is_module=lambda _: False):
-    return code_text.counted_text(code_text.parsed(text), is_module)
+    return code_text.counted_text(code_text.parse_python(text), is_module)
 
 
 def test_an_import_counts_by_what_it_binds():
@@ -372,7 +372,7 @@ DIGESTS = """
 from toolnoise.base import code_text, program
 
 for path in sorted(program.PACKAGE.rglob("*.py")):
-    print(code_text.counted_text(code_text.parsed(path.read_bytes()), lambda module: True).digest)
+    print(code_text.counted_text(code_text.parse_python(path.read_bytes()), lambda module: True).digest)
 """
 
 

@@ -43,28 +43,6 @@ def test_a_fault_is_one_line_with_the_output_and_its_name(number, name, tmp_path
     assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
 
 
-def test_a_figure_for_which_there_is_no_room_is_one_line(tmp_path):
-    program = """
-import resource, sys
-from toolnoise.base.errors import errors_in_one_line
-from toolnoise.figures import sheets
-figure, (panel,) = sheets.sheet(1, 2, 3)
-panel.plot([number**2 % 977 for number in range(5000)])
-resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-for place in sys.argv[1:]:
-    try:
-        with errors_in_one_line():
-            sheets.save_as(figure, place)
-    except SystemExit as end:
-        print(end.code)
-"""
-    places = [tmp_path / f"figure.{suffix}" for suffix in ("pdf", "svg", "png")]
-    done = subprocess.run([sys.executable, "-c", program, *places], capture_output=True, text=True)
-    assert done.stdout == "2\n2\n2\n"
-    assert done.stderr == "".join(f"toolnoise: {place}: the file is larger than is allowed here\n" for place in places)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_disk_without_room_for_temporary_files_is_one_line():
     program = """
 import resource, sys
@@ -86,7 +64,7 @@ def test_a_folder_is_filled_or_left_as_it_was(there, tmp_path):
     with pytest.raises(OSError, match="full") as caught, files.filling(place) as scratch:
         (scratch / "half").write_text("half")
         raise OSError(errno.ENOSPC, "full", "a source", None, str(scratch / "half"))
-    assert faults.line(caught.value) == f"{place}: no space is left on the disk"
+    assert faults.fault_line(caught.value) == f"{place}: no space is left on the disk"
     assert place.exists() == there
     with files.filling(place) as scratch:
         (scratch / "a").mkdir()
@@ -127,7 +105,7 @@ def test_what_fails_beside_the_output_is_not_called_the_output(monkeypatch, capf
 def test_a_defect_stays_a_traceback(error):
     with pytest.raises(type(error)), errors_in_one_line():
         raise error
-    assert not faults.line(error)
+    assert not faults.fault_line(error)
 
 
 def test_a_line_has_no_sign_that_a_terminal_obeys_wherever_it_is_printed(capsys):
@@ -156,7 +134,7 @@ def test_a_place_is_tried_before_the_work_and_left_as_it_was(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file") as caught:
         files.require_writable(tmp_path / "file/out.csv")
-    assert faults.line(caught.value).endswith("a file is in the way where a folder belongs")
+    assert faults.fault_line(caught.value).endswith("a file is in the way where a folder belongs")
 
 
 def test_a_mapped_array_has_its_place_on_the_disk_before_it_is_filled(tmp_path):
@@ -184,4 +162,4 @@ def test_a_full_disk_under_what_a_verb_prints_is_one_line():
 )
 def test_a_missing_package_of_an_extra_is_one_line_with_what_to_install_and_any_other_a_defect(module, extra):
     missing = ModuleNotFoundError(f"No module named {module!r}", name=module)
-    assert faults.line(missing) == (f"{module}: not installed; pip install 'toolnoise[{extra}]'" if extra else "")
+    assert faults.fault_line(missing) == (f"{module}: not installed; pip install 'toolnoise[{extra}]'" if extra else "")

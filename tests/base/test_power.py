@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from toolnoise import cli
 from toolnoise.base import metric_files
@@ -18,27 +17,6 @@ from toolnoise.stats.two_means import mean_difference
 
 STUDIES = 4_000  # a share of them is known to within 1.5 points
 DRAWS = np.random.Generator(np.random.Philox(8))
-
-
-def smallest_significant_ratio(runs, level=0.05):
-    """The smallest ratio of two sample SDs that the F test calls different."""
-    return float(np.sqrt(stats.f.isf(level / 2, runs - 1, runs - 1)))
-
-
-@pytest.mark.parametrize(
-    ("runs", "ratio", "wanted"),
-    [(10, 1.5, 0.20), (10, 2, 0.50), (10, 3, 0.88), (25, 1.5, 0.49), (25, 2, 0.91), (50, 1.5, 0.80), (100, 1.5, 0.98)],
-)
-def test_the_power_of_the_f_test(runs, ratio, wanted):
-    assert round(float(two_arm_power.ratio_power(runs, ratio)), 2) == wanted
-    assert two_arm_power.ratio_power(runs, 1 / ratio) == pytest.approx(two_arm_power.ratio_power(runs, ratio))
-
-
-@pytest.mark.parametrize("margin", [1.1, 1.25, 1.5, 2])
-def test_the_runs_to_claim_equal_sds(margin):
-    # By the normal approximation of log SDs, it takes a run less.
-    approximate = 1 + ((stats.norm.isf(0.05) + stats.norm.isf(0.1)) / np.log(margin)) ** 2
-    assert runs_needed(lambda runs: two_arm_power.equivalence_power(runs, margin)) == round(approximate) + 1
 
 
 def test_a_difference_of_one_sd_takes_seventeen_runs():
@@ -71,28 +49,8 @@ def test_no_plan_has_two_runs_an_arm_which_compare_does_not_test(plan):
     assert plan("--sd", 0.01, "--gain", 50, "--json")["needed"][0]["runs_per_arm"] == 3
     two, three = plan("--sd", 0.25, "--sd-runs", 10, "--runs", 2, 3, "--json")["shown"]
     assert (two["gain"], two["gain_low"], two["gain_high"]) == (None, None, None)
-    assert three["gain"] > 0 and two["ratio"] > 1
+    assert three["gain"] > 0
     assert "none" in plan("--sd", 0.25, "--runs", 2).splitlines()[-1]
-
-
-@pytest.mark.parametrize(("runs", "ratio"), [(5, 3), (10, 2), (30, 1)])
-def test_the_power_for_a_ratio_is_how_often_it_is_found(runs, ratio):
-    def differ(one, other):
-        logs = np.log(one.std(axis=1, ddof=1) / other.std(axis=1, ddof=1))
-        return np.abs(logs) > np.log(smallest_significant_ratio(runs))
-
-    assert two_arm_power.ratio_power(runs, ratio) == pytest.approx(rejected(runs, ratio, 0, differ), abs=0.025)
-
-
-@pytest.mark.parametrize(("runs", "margin", "ratio"), [(20, 2, 1), (54, 1.5, 1), (54, 1.5, 1.2), (60, 1.5, 1.5)])
-def test_the_power_to_claim_equality_is_how_often_it_is_claimed(runs, margin, ratio):
-    def equal(one, other):
-        ratios = one.std(axis=1, ddof=1) / other.std(axis=1, ddof=1)
-        low, high = (ratios / np.sqrt(stats.f.ppf(share, runs - 1, runs - 1)) for share in (0.95, 0.05))
-        return (low > 1 / margin) & (high < margin)
-
-    share = rejected(runs, ratio, 0, equal)
-    assert two_arm_power.equivalence_power(runs, margin, ratio) == pytest.approx(share, abs=0.025)
 
 
 @settings(max_examples=15)
@@ -100,10 +58,6 @@ def test_the_power_to_claim_equality_is_how_often_it_is_claimed(runs, margin, ra
 def test_what_some_runs_can_show_needs_just_so_many(runs, level, wanted):
     difference = two_arm_power.detectable_difference(runs, level, wanted)
     assert two_arm_power.difference_power(runs, 0.25 * difference, 0.25, level) == pytest.approx(wanted)
-    ratio = two_arm_power.detectable_ratio(runs, level, wanted)
-    assert two_arm_power.ratio_power(runs, ratio, level) == pytest.approx(wanted)
-    margin = two_arm_power.claimable_margin(runs, level, wanted)
-    assert two_arm_power.equivalence_power(runs, margin, level=level) == pytest.approx(wanted)
 
 
 @given(st.floats(0.05, 200))
@@ -172,43 +126,30 @@ def test_a_pilots_sd_and_its_interval_are_in_points(plan, pilot):
     assert [chance["runs_per_arm"] for chance in needed["by_chance"]] == [1, 10]
 
 
-def test_ratios_and_margins_need_no_sd(plan):
-    found = plan("--ratio", 1.5, 2, "--margin", 1.5, "--power", 0.9, "--level", 0.01, "--json")
-    assert found["sd"] is None
-    assert [(entry["claim"], entry["size"]) for entry in found["needed"]] == [
-        ("ratio", 1.5),
-        ("ratio", 2.0),
-        ("margin", 1.5),
-    ]
-    wanted = runs_needed(lambda runs: two_arm_power.ratio_power(runs, 1.5, 0.01), 0.9)
-    assert found["needed"][0]["runs_per_arm"] == wanted > 50
-
-
 def test_a_plan_goes_back_and_forth(plan):
-    for kind in ("gain", "ratio", "margin"):
-        (shown,) = plan("--sd", 0.25, "--runs", 14, "--json")["shown"]
-        (needed,) = plan("--sd", 0.25, f"--{kind}", shown[kind] * 1.000001, "--json")["needed"]
-        assert needed["runs_per_arm"] == 14
+    (shown,) = plan("--sd", 0.25, "--runs", 14, "--json")["shown"]
+    (needed,) = plan("--sd", 0.25, "--gain", shown["gain"] * 1.000001, "--json")["needed"]
+    assert needed["runs_per_arm"] == 14
 
 
 def test_asked_for_nothing_it_says_what_the_usual_numbers_of_runs_can_show(plan):
     lines = plan("--sd", 0.25).splitlines()
     heading, _, *rows = lines[3:]
-    assert heading.split("  ") == ["runs per arm", "a gain, points", "a ratio of SDs", "SDs equal within a factor"]
+    assert heading.split("  ") == ["runs per arm", "a gain, points"]
     assert [row.split()[0] for row in rows] == ["3", "5", "10", "20", "50", "100"]
-    assert rows[2].split() == ["10", "0.333", "2.68", "2.79"]
+    assert rows[2].split() == ["10", "0.333"]
 
 
 def test_more_than_a_million_runs_are_not_counted(plan):
     assert "over 1,000,000" in plan("--sd", 0.25, "--gain", 1e-6)
-    assert plan("--margin", 1.000001, "--json")["needed"][0]["runs_per_arm"] is None
+    assert plan("--sd", 0.25, "--gain", 1e-6, "--json")["needed"][0]["runs_per_arm"] is None
 
 
 def test_the_figure_has_the_same_bytes_every_time(plan, tmp_path):
     """So have all formats of any figure, by tests of figures/style.py."""
     paths = [tmp_path / f"{name}.svg" for name in "ab"]
     for path in paths:
-        plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--margin", 1.5, "--figure", path)
+        plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--figure", path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert sorted(tmp_path.iterdir()) == paths, "nothing else is written"
 
@@ -216,17 +157,16 @@ def test_the_figure_has_the_same_bytes_every_time(plan, tmp_path):
 def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
     monkeypatch.setattr(style, "STYLE", style.STYLE | {"svg.fonttype": "none"})
     path = tmp_path / "curves.svg"
-    plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--ratio", 1.5, "--figure", path)
+    plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--figure", path)
     drawn = path.read_text()
-    for words in ("a gain of 0.3 points: 13 runs", "an SD 1.5 times the other: 50 runs", "runs per arm", "power, %"):
+    for words in ("a gain of 0.3 points: 13 runs", "runs per arm", "power of tests at 0.05, %"):
         assert words in drawn
-    assert "Bands: from one end of its 95 % interval to the other (10 runs)" in drawn
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--gain", 0.3], "--gain: how many runs depends on the SD; give pilot or sd"),
+        (["--gain", 0.3], "--sd: missing: how many runs depends on the SD; pilot or sd"),
         (["--sd", 0], "--sd: found 0; points from 0.000001 to 100"),
         (["--sd", "nan"], "--sd: found nan"),
         (["--sd", "inf"], "--sd: found inf"),
@@ -234,17 +174,14 @@ def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
         (["--sd-runs", 5], "--sd-runs: given without sd"),
         (["--variant", "algo"], "--variant: given without pilot"),
         (["--sd", 1, "--gain", -0.3], "--gain: found -0.3; points from 0.000001 to 100"),
-        (["--ratio", 1], "--ratio: found 1; a factor above 1"),
-        (["--margin", 0.5], "--margin: found 0.5; a factor above 1"),
-        (["--runs", 1], "--runs: found 1; 2 to 1000000 runs per arm"),
-        (["--level", 0], "--level: found 0; a share between 0 and 1"),
-        (["--power", 1], "--power: found 1; a share between 0 and 1"),
-        (["--power", 0.04], "--power: found 0.04; more than the level, 0.05"),
-        (["--figure", "curves.jpg"], "--figure: found curves.jpg; a name ending in .pdf, .svg, .png"),
-        (["--ratio", "two"], "invalid float value: 'two'"),
+        (["--sd", 1, "--runs", 1], "--runs: found 1; 2 to 1000000 runs per arm"),
+        (["--sd", 1, "--level", 0], "--level: found 0; a share between 0 and 1"),
+        (["--sd", 1, "--power", 1], "--power: found 1; a share between 0 and 1"),
+        (["--sd", 1, "--power", 0.04], "--power: found 0.04; more than the level, 0.05"),
+        (["--sd", 1, "--figure", "curves.jpg"], "--figure: found curves.jpg; a name ending in .pdf, .svg, .png"),
+        (["--gain", "two"], "invalid float value: 'two'"),
         (["--pilot", "nowhere.csv"], "nowhere.csv: no such file; expected a metric file"),
         (["--sd", "0.3", "--sd-runs", "9" * 21], f"--sd-runs: found {'9' * 21}; 2 to 1000000 runs"),
-        (["--ratio", "1e300"], "--ratio: found 1e+300; a factor above 1, such as 1.5, and at most 1000"),
         (["--sd", "1e-300", "--gain", "1"], "--sd: found 1e-300; points from 0.000001 to 100, such as 0.25"),
         (["--sd", "1", "--gain", "1e300"], "--gain: found 1e+300; points from 0.000001 to 100, such as 0.3"),
     ],

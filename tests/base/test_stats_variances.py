@@ -11,7 +11,7 @@ from numpy.testing import assert_equal
 
 from toolnoise.formulas.churn import churn as churn_of_runs
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
-from toolnoise.formulas.testset import (
+from toolnoise.formulas.sd_ratio import (
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,

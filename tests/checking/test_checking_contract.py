@@ -77,7 +77,7 @@ def test_values_stay_within_their_words(job):
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        ("", "command: no program; such as: python train.py --seed {init} --out {out}"),
+        ("", "command: no program; such as: python train.py --seed {init}"),
         ("train 'it", "command: train 'it: cannot be split (No closing quotation); a command line with closed quotes"),
         (
             "train {seed}",

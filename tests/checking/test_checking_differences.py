@@ -3,8 +3,6 @@
 import ast
 import json
 import math
-import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,6 @@ from toolnoise.checking import (
     program_checkpoints,
     reproducibility,
     resume,
-    state_paths,
 )
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
@@ -363,74 +360,6 @@ def test_the_first_printed_line_that_differs(case):
     assert (found and tuple(found)) == first
 
 
-def test_keys_that_differ_are_paths():
-    state = {"net": {"a": np.zeros(2), "b": np.float32(1)}, "steps": [1, {"n": 2.0}], "gone": None}
-    other = {"net": {"a": np.array([0.0, -0.0]), "b": np.float32(1)}, "steps": [1, {"n": 3.0}], "new": 1}
-    assert state_paths.unequal(state, state) == []
-    assert state_paths.unequal(state, other) == ["net/a", "steps/1/n", "new"]
-
-
-def test_the_first_checkpoint_that_differs_is_told_by_groups(tmp_path, skip_without):
-    skip_without("torch")
-    import torch
-
-    for place, moment in (("whole", 1.0), ("resumed", 2.0)):
-        for step in (10, 20, 30):
-            folder = tmp_path / place / f"checkpoint-{step}"
-            folder.mkdir(parents=True)
-            np.savez(folder / "model.npz", a=np.array(step))
-            changed = moment if step > 10 else 0.0
-            torch.save({"state": {0: {"exp_avg": torch.tensor([changed])}}}, folder / "optimizer.pt")
-            torch.save(
-                {"numpy": np.random.default_rng(step).random(3), "cpu": torch.zeros(3)}, folder / "rng_state.pth"
-            )
-            for file in folder.iterdir():
-                os.utime(file, (step, step))
-    pairs = [(tmp_path / "whole", tmp_path / "resumed")]
-    assert resume.first_states(pairs, 0, sys.executable) == (
-        "resumed/checkpoint-20",
-        {"optimiser": ["state/0/exp_avg"]},
-    )
-    # What was there before the program went on is not its own.
-    assert resume.first_states(pairs, 25, sys.executable).checkpoint == "resumed/checkpoint-30"
-
-
-def test_no_code_of_a_checkpoint_runs(tmp_path, skip_without):
-    skip_without("torch")
-    import torch
-
-    class Hostile:
-        def __reduce__(self):
-            return os.mkdir, (str(tmp_path / "ran"),)
-
-    for name in ("a.pt", "b.pt"):
-        torch.save({"net": torch.tensor([ord(name[0])]), "more": Hostile()}, tmp_path / name)
-    assert resume.first_states([(tmp_path / "a.pt", tmp_path / "b.pt")], 0, sys.executable) is None
-    assert not (tmp_path / "ran").exists()
-
-
-def test_what_a_framework_saves_is_not_missed_and_what_it_leaves_out_is():
-    text = (
-        "import torch\nfrom torch.utils.data import DataLoader\nimport pytorch_lightning as pl\n"
-        "class Net(pl.LightningModule):\n    def configure_optimizers(self):\n"
-        "        optimiser = torch.optim.Adam(self.parameters())\n        return optimiser\n"
-        "loader = DataLoader(data, sampler=sampler, num_workers=2)\npl.Trainer().fit(Net(), loader)\n"
-    )
-    assert [lost.what for lost in program_checkpoints.omissions([source(text)])] == ["the sampler's epoch"]
-    assert program_checkpoints.omissions([source(text.replace("num_workers=2", "num_workers=0"))]) == []
-    text = (
-        "import torch\nfrom transformers import Trainer, TrainingArguments\nlayer = torch.nn.Dropout(0.1)\n"
-        "Trainer(net, TrainingArguments('out', save_only_model=True))\n"
-    )
-    lost = [lost.what for lost in program_checkpoints.omissions([source(text)])]
-    assert lost == ["the optimiser, the scheduler and the states of the generators"]
-    assert program_checkpoints.omissions([source(text.replace("True", "False"))]) == []
-    text = "import keras\nkeras.layers.Dropout(0.2)\nkeras.callbacks.BackupAndRestore('kept')\n"
-    lost = [lost.what for lost in program_checkpoints.omissions([source(text)])]
-    assert lost == ["the state of the generator that dropout draws from"]
-    assert program_checkpoints.omissions([source(text.replace("0.2", "0"))]) == []
-
-
 def test_a_stop_after_which_nothing_is_saved_tests_nothing():
     equal = Difference([], 0, 4, 0.0, *[None] * (len(Difference._fields) - 4))
     stop = resume.Interruption("SIGKILL", "its second save", equal, 1.0, kept=True)
@@ -482,8 +411,8 @@ class Logs:
     def __init__(self, place, files, lines):
         self.place, self.files, self.lines, self.seconds, self.log = place, files, lines, [1.0], ""
 
-    def checkpoints(self, kept, _name):
-        return [(self.place / kept, self.place)]
+    def checkpoints(self, _name):
+        return [self.place]
 
     def _launched(self, part):
         for name in self.files[part]:

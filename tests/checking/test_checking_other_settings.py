@@ -168,7 +168,7 @@ def test_without_higher_precision_a_difference_is_undecided_and_passes_if_it_cha
 def test_an_undecided_difference_that_changes_answers_fails(checked):
     found = checked("mirrored: WAY=mirrored", higher="")
     assert [(each.verdict, each.passed) for each in found.breaks] == [(UNDECIDED, False)]
-    assert "mirrored may make another program:\n  predictions: 6 of 6" in reproducibility.as_text(found)
+    assert "mirrored may make another program:\n  preds.npy: 6 of 6 rows" in reproducibility.as_text(found)
 
 
 def test_ways_are_variables_first_and_words_after_them():

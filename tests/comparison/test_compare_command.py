@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import toolnoise as tn
 from toolnoise.base import noise_sources
 from toolnoise.base.spec import Spec
 from toolnoise.comparison import arms, comparison, comparison_text, crossed, read_arms
@@ -492,15 +493,19 @@ def test_what_is_no_arm_is_refused(folder, tmp_path_factory, refused):
 def test_more_is_not_assumed_than_can_be(folder, refused):
     three, two, one = read(folder), read(*sorted(folder.glob("*.npy"))[:2]), read(folder / "run0.npy")
     known = three._replace(drawn=[{}] * 3, file="known.npy")
-    arms.require_comparable([three, three], True, False)
-    for of, options, line in (
-        ([three, two], (True, False), "paired: found 3, 2 runs; equal numbers of runs"),
-        ([three, three], (True, True), "paired: found same_start, too; one of them"),
-        ([three, known], (False, True), "same_start: the draws of known.npy are known; only for files of your own"),
-        ([one, one, one], (False, False), "arms: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
-        ([three] * 27, (False, False), "arms: found 27 arms; at most 26"),
+    arms.require_comparable([three, three], "paired")
+    for of, assumption, line in (
+        ([three, two], "paired", "paired: found 3, 2 runs; equal numbers of runs"),
+        ([three, known], "same start", "same_start: the draws of known.npy are known; only for files of your own"),
+        ([one, one, one], "independent", "arms: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
     ):
-        assert line in refused(arms.require_comparable, of, *options)
+        assert line in refused(arms.require_comparable, of, assumption)
+    for given, options, line in (
+        ([TRUE] * 2, {"paired": True, "same_start": True}, "paired: found same_start, too; one of them"),
+        ([TRUE] * 27, {}, "arms: found 27 arms; at most 26"),
+        ([TRUE], {}, "arms: found 1; two or more arms"),
+    ):
+        assert line in refused(tn.compare_predictions, *given, labels=TRUE, **options)
 
 
 @pytest.mark.parametrize(
@@ -519,10 +524,10 @@ def test_paired_files_are_paired_by_the_numbers_in_their_names_or_columns(name, 
     shell, ordered, other = (read(*(paths[number] for number in of)) for of in ((1, 10, 2), (1, 2, 10), (2, 10, 11)))
     np.testing.assert_array_equal(shell.answers, ordered.answers)
     np.testing.assert_array_equal(ordered.answers, [np.roll(TRUE, number) for number in (1, 2, 10)])
-    arms.require_comparable([shell, ordered], True, False)
-    arms.require_comparable([shell, other], False, False)
+    arms.require_comparable([shell, ordered], "paired")
+    arms.require_comparable([shell, other])
     first = "4, 5, 13" if name.endswith("csv") else "1, 2, 10"
-    line = refused(arms.require_comparable, [shell, other], True, False)
+    line = refused(arms.require_comparable, [shell, other], "paired")
     assert line.startswith(f"paired: found runs {first} in ")
     assert line.endswith("; the same runs in each arm")
 

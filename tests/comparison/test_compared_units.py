@@ -27,7 +27,7 @@ def compared(*paths, of=PREDICTIONS, labels="y.npy", by_label=False, assumption=
     read_truth = label_files.read if of == PREDICTIONS else label_files.numbers
     truth = None if labels is None else read_truth(labels)
     read = [arms.read([path], of, truth) for path in paths]
-    arms.require_comparable(read, assumption == "paired", False)
+    arms.require_comparable(read, assumption)
     return comparison.compare_all(read, assumption, truth.asked if by_label else ())
 
 

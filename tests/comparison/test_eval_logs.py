@@ -19,7 +19,7 @@ from toolnoise import cli
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.comparison.comparison_text import laid_out
-from toolnoise.comparison.evals import compared_logs, inspect_logs, log_files, logs_text
+from toolnoise.comparison.evals import compared_logs, inspect_logs, log_files
 from toolnoise.comparison.evals.scored import Asked, Scored
 from toolnoise.comparison.sniff import sniff
 
@@ -178,7 +178,7 @@ def test_one_draw_two_runs_or_the_same_runs_say_nothing_about_the_methods(drawn)
         for found in [of_arrays(*arms) for arms in few]:
             assert found.way == way
             assert np.isnan(found.difference_over_runs.low)
-            said = logs_text.as_json([found])["verdict"]
+            said = compared_logs.as_json([found])["verdict"]
             assert f"This says nothing about the methods: {why}" in said
             assert ("for this pair of runs" in said) == (found.a.n_runs == found.b.n_runs == 1)
     assert of_arrays(a, b, assumption="same start").way == "one run"
@@ -192,14 +192,14 @@ def test_equal_runs_count_as_one(drawn):
     alone = of_arrays(a[:1], b[1:2])
     notes = ["The 2 runs of A are equal in all scores and count as one."]
     notes += ["The 3 runs of B are equal in all scores and count as one.", "Both: made."]
-    assert logs_text.as_json([copied._replace(notes=alone.notes)]) == logs_text.as_json([alone])
+    assert compared_logs.as_json([copied._replace(notes=alone.notes)]) == compared_logs.as_json([alone])
     assert (copied.way, copied.a.n_runs, copied.b.n_runs, copied.notes) == ("one run", 1, 1, notes)
-    assert "This says nothing about the methods" in logs_text.as_json([copied])["verdict"]
+    assert "This says nothing about the methods" in compared_logs.as_json([copied])["verdict"]
     some, each = of_arrays(a[[0, 1, 2, 0]], b), of_arrays(a, b)
     said = "Of the 4 runs of A, 3 differ; runs that are equal in all scores count as one."
     assert some.notes[0] == said
     assert (some.difference, some.parts) == (each.difference, each.parts)
-    assert "over 3 + 3 runs" in logs_text.as_json([some])["verdict"]
+    assert "over 3 + 3 runs" in compared_logs.as_json([some])["verdict"]
 
 
 def test_paired_runs_of_which_one_is_equal_are_one_pair(drawn):
@@ -207,7 +207,7 @@ def test_paired_runs_of_which_one_is_equal_are_one_pair(drawn):
     found = of_arrays(a[[0, 0, 1, 2]], b, assumption="paired")
     pairs = of_arrays(a[:3], [b[:2].mean(axis=0), *b[2:]], assumption="paired")
     assert (found.difference, found.n_pairs) == (pytest.approx(pairs.difference), 3)
-    assert "over 3 pairs of runs" in logs_text.as_json([found])["verdict"]
+    assert "over 3 pairs of runs" in compared_logs.as_json([found])["verdict"]
     assert of_arrays(a[[0, 0, 0, 0]], b, assumption="paired").way == "one run"
 
 
@@ -233,7 +233,7 @@ def test_arms_that_never_differ_leave_room_for_what_few_questions_cannot_show():
     assert found.pvalue == 1
     found = of_arrays(np.full((1, 50), 7.0), np.full((1, 50), 7.0))
     assert np.isnan(found.difference.low)
-    assert "Both have the same score" in logs_text.as_json([found])["verdict"]
+    assert "Both have the same score" in compared_logs.as_json([found])["verdict"]
 
 
 @pytest.mark.parametrize("shape", [(20, 1, 8, False), (20, 5, 1, False), (20, 3, 8, True)], ids=str)
@@ -348,7 +348,7 @@ def test_other_documents_under_the_same_numbers_are_other_questions(logs, here):
         (here / f"{count}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
     found = compared(samples(logs, "a1"), "30.jsonl", metric="acc")
     assert (found.n_questions, found.n_left_out) == (70, 30)
-    assert "70 questions in every run of both; 30 others left out" in laid_out(logs_text.blocks([found]))
+    assert "70 questions in every run of both; 30 others left out" in laid_out(compared_logs.blocks([found]))
     line = (
         r"100.jsonl: found 0 of 100 questions in every run .*; not so, for example: '0': its document differs; the same"
     )
@@ -626,7 +626,7 @@ def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, ca
         (["a.csv", "b.csv", "--correct", "--paired", "--same-start"], "--paired: found same_start, too; one of them"),
         (["a.jsonl", "b.csv"], "a.jsonl: line 1: damaged or truncated"),
         (["a.csv", "--correct"], "ARMS: found 1; two or more arms"),
-        (["a.csv", "b.csv", "--correct", "--figure", "f.svg"], "--figure: is for tables, found without metric"),
+        (["a.csv", "b.csv", "--correct", "--figure", "f.jpg"], "--figure: found f.jpg; a name ending in .pdf"),
     ],
     ids=str,
 )

@@ -7,12 +7,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy import stats
 
 import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import compared_metrics, figures, metric_pilot, two_arm_power
+from toolnoise.comparison import compared_metrics, sample_size, two_arm_power
 from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.metric_columns import Asked
 from toolnoise.comparison.metric_tables import read_runs
@@ -698,23 +699,14 @@ def test_the_verb_prints_text_or_json_and_draws(files, tmp_path, capsys):
     assert (tmp_path / "f.svg").read_bytes() == first
 
 
-def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monkeypatch):
+def test_the_figure_has_each_interval_of_the_first_metric(files):
     files(drawn(dict.fromkeys(ARMS, range(5))))
-    kept = []
-    monkeypatch.setattr(figures.sheets, "save_as", lambda figure, _: kept.append(figure))
-    found = compared(["all.csv"], METRICS)
-    figures.write_differences(found, "f.png")
-    panels = kept[0].axes
-    better = {"accuracy": "higher", "loss": "lower"}
-    assert [each.get_xlabel() for each in panels] == [f"difference in {m} ({better[m]} is better)" for m in METRICS]
-    for panel, metric in zip(panels, METRICS, strict=True):
-        of = [each for each in found if each.metric == metric]
-        lines = [line for line in panel.lines if len(line.get_xdata()) == 2 and line.get_linewidth() > 1]
-        assert [tuple(line.get_xdata()) for line in lines] == [tuple(each.difference[1:]) for each in of]
-        dots = [line for line in panel.lines if line.get_marker() == "o"]
-        assert [dot.get_markerfacecolor() != "white" for dot in dots] == [each.pvalue_holm < 0.05 for each in of]
-        labels = [label.get_text() for label in panel.get_yticklabels()]
-        assert labels == ["wide - base\n5 paired seeds", "deep - base\n5 paired seeds"]
+    found = [each for each in compared(["all.csv"], METRICS) if each.metric == "accuracy"]
+    panel = tn.compare_runs("all.csv", metric=METRICS).plot(Figure().add_subplot())
+    assert panel.get_xlabel() == "difference in accuracy (lines: 95 % intervals)"
+    lines = [tuple(line.get_xdata()) for line in panel.lines if line.get_linewidth() == 2]
+    assert lines == [tuple(each.difference[1:]) for each in found]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["wide - base", "deep - base"]
 
 
 @pytest.mark.parametrize(
@@ -722,7 +714,7 @@ def test_the_figure_has_each_interval_and_fills_what_is_significant(files, monke
     [
         (["--metric", "accuracy"], "ARMS: found 0; a table, or one for each arm"),
         (["all.csv", "--metric", "accuracy", "--labels", "y.npy"], "--labels: is not for metrics"),
-        (["all.csv", "--by", "model"], "not predictions; toolnoise compare all.csv --metric accuracy"),
+        (["all.csv", "--by", "model"], "--by: is not for predictions; leave it out, or metric, too"),
         (
             ["all.csv", "--metric", "accuracy", "--against", "x"],
             "--against: found x; previous, or of the arms: base, wide, deep",
@@ -748,7 +740,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(words, says, files, refused_
 def planned(*files, **more):
     asked = {name: more.pop(name) for name in ("seed", "by") if name in more}
     runs = read_runs([[file] for file in files], Asked(("accuracy",), **asked), arms_are="or one")
-    return metric_pilot.spread(runs, ", ".join(files), **more)
+    return sample_size.spread_of_runs(runs, ", ".join(files), **more)
 
 
 def test_a_pilot_of_one_arm_has_its_sd(files):
@@ -802,7 +794,7 @@ def test_the_interval_of_what_is_saved_covers_it(pairs, correlation, ratio):
     b = ratio * (correlation * a + np.sqrt(1 - correlation**2) * own)
     true = (1 + ratio**2 - 2 * correlation * ratio) / (1 + ratio**2)
     parts = zip(np.var(b - a, axis=1, ddof=1), np.var(a + b, axis=1, ddof=1), strict=True)
-    found = [metric_pilot.remaining_variance(*both, pairs) for both in parts]
+    found = [sample_size.remaining_variance(*both, pairs) for both in parts]
     covered = np.mean([each.low <= true <= each.high for each in found])
     assert covered == pytest.approx(0.95, abs=0.012) if ratio == 1 else covered > 0.95
 

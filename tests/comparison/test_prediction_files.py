@@ -242,11 +242,11 @@ def test_nothing_is_ever_unpickled(saved, refused, tmp_path, name):
 def test_two_files_must_answer_the_same_question(saved, refused):
     three = read(saved(LOGITS, "a.npy"))
     four = read(saved(np.pad(LOGITS, ((0, 0), (0, 0), (0, 1))), "b.npy"))
-    assert "found 4 classes; the 3 of " in refused(arms.require_comparable, [three, four], False, False)
+    assert "found 4 classes; the 3 of " in refused(arms.require_comparable, [three, four])
     beyond = read(saved(np.array([0, 1, 7, 1, 0]), "c.npy"))
     for pair in ((three, beyond), (beyond, three)):
-        assert "found class 7; the 3 of " in refused(arms.require_comparable, pair, False, False)
-    arms.require_comparable([three, read(saved(CLASSES, "d.npy"))], False, False)
+        assert "found class 7; the 3 of " in refused(arms.require_comparable, pair)
+    arms.require_comparable([three, read(saved(CLASSES, "d.npy"))])
 
 
 def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):

@@ -278,14 +278,14 @@ def test_columns_are_read_in_the_order_of_their_numbers(write):
 def test_scores_of_classes_by_name_are_in_one_order(write, refused):
     scores = DRAW.random((C, N))
     one = read(write(table(scores, [f"score_{name}" for name in "abcde"])))
-    arms.require_comparable([one, read(write(table(scores, list("ABCDE")), "b.csv"))], False, False)
-    arms.require_comparable([one, read(write(table(scores, [f"p_{at}" for at in range(C)]), "b.csv"))], False, False)
+    arms.require_comparable([one, read(write(table(scores, list("ABCDE")), "b.csv"))])
+    arms.require_comparable([one, read(write(table(scores, [f"p_{at}" for at in range(C)]), "b.csv"))])
     for names, where in (("bacde", "b where a.csv has a"), ("abcdx", "x where a.csv has e")):
         other = read(write(table(scores, [f"prob_{name}" for name in names]), "b.csv"))
         line = f"b.csv: found scores of {where}; the same classes, in the same order"
-        assert line == refused(arms.require_comparable, [one, other], False, False)
+        assert line == refused(arms.require_comparable, [one, other])
         two = arms.joined("a.csv", [one, one])
-        assert line == refused(arms.require_comparable, [two, other], False, False)
+        assert line == refused(arms.require_comparable, [two, other])
 
 
 def test_scores_of_classes_from_1_are_refused_where_no_label_is_0(write, refusal):
@@ -443,7 +443,7 @@ def test_the_index_of_a_shuffled_split_identifies_examples(write, refused, name)
     np.testing.assert_array_equal(read(write(table(), index=True), labels).answers, RUNS)
     # Without labels that have it, two arms must have one order.
     both = [read(write(lines, f"{place}.csv", index=True)) for place, lines in enumerate((runs, runs.iloc[order]))]
-    assert "1.csv: found other examples than in 0.csv" in refused(arms.require_comparable, both, False, False)
+    assert "1.csv: found other examples than in 0.csv" in refused(arms.require_comparable, both)
 
 
 @pytest.mark.usefixtures("write")

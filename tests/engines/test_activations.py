@@ -64,22 +64,10 @@ def test_a_layer_used_twice_gives_each_time_what_it_makes_of_what_it_got(nested)
     np.testing.assert_allclose(nested["whole/doubled"], nested["whole/doubled/inner#2"], rtol=1e-6)
 
 
-def differing(found):
-    """The layers that give other bits again or other values alone, and the logits if the last gives others."""
+def test_the_same_is_given_again_bit_for_bit_and_the_logits_last(smooth, nested):
     near = {"rtol": 1e-4, "atol": 1e-5}
-    names = [
-        name
-        for name in found["layers"]
-        if not np.array_equal(found[f"whole/{name}"], found[f"again/{name}"])
-        or not np.allclose(found[f"alone/{name}"], found[f"whole/{name}"], **near)
-    ]
-    last = found[f"whole/{found['layers'][-1]}"]
-    return names + ["logits"] * (not np.allclose(last, found["logits"], **near))
-
-
-def test_the_same_is_given_again_bit_for_bit_and_the_logits_last(smooth):
-    assert differing(smooth) == []
-
-
-def test_the_same_is_given_again_of_layers_in_layers(nested):
-    assert differing(nested) == []
+    for found in (smooth, nested):
+        for name in found["layers"]:
+            assert np.array_equal(found[f"whole/{name}"], found[f"again/{name}"]), name
+            np.testing.assert_allclose(found[f"alone/{name}"], found[f"whole/{name}"], **near)
+        np.testing.assert_allclose(found[f"whole/{found['layers'][-1]}"], found["logits"], **near)

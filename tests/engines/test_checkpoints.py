@@ -98,12 +98,10 @@ def test_what_is_read_is_what_was_written_bit_for_bit(written):
     assert tensors(BLANK, found.recorded) == tensors(BLANK, RECORDED)
 
 
-def test_nothing_is_written_before_its_time(path):
+def test_nothing_is_written_before_its_time(path, capsys):
     Checkpoints(path, IDENTITY, EPOCHS).write(lambda: pytest.fail("a short run pays nothing"))
     assert not path.exists()
-
-
-def test_a_run_without_a_checkpoint_starts_fresh_and_says_nothing(path, capsys):
+    # A run without a checkpoint starts fresh and says nothing.
     assert read(path) is None
     assert capsys.readouterr().err == ""
 
@@ -123,15 +121,11 @@ def test_a_checkpoint_of_something_else_is_never_used(key, written, capsys):
     assert f": {key}: {told}" in starts_anew(written, capsys, IDENTITY | {key: "another"})
 
 
-def test_a_truncated_checkpoint_is_never_used(written, capsys):
+def test_a_truncated_checkpoint_and_a_flipped_bit_anywhere_are_noticed(written, capsys):
     content = written.read_bytes()
     for share in (0, 0.1, 0.5, 0.9, 0.999):
         written.write_bytes(content[: int(len(content) * share)])
         assert "training starts over" in starts_anew(written, capsys), share
-
-
-def test_a_flipped_bit_anywhere_is_noticed(written, capsys):
-    content = written.read_bytes()
     # Every byte of the header, and some of each part.
     places = [*range(100), *range(100, len(content), 7)]
     for place in places:
@@ -166,9 +160,7 @@ def test_a_checkpoint_whose_snapshots_or_recorded_steps_lack_a_tensor_is_never_u
     assert "snapshot 1: not the tensors" in starts_anew(write(path, PROGRESS._replace(snapshots=snapshots)), capsys)
     recorded = [without(one, "conv/kernel") for one in RECORDED]
     assert "snapshot 3: not the tensors" in starts_anew(write(path, PROGRESS._replace(recorded=recorded)), capsys)
-
-
-def test_weights_that_are_not_those_of_the_checkpoint_s_own_last_epoch_are_never_used(path, capsys):
+    # Nor one whose weights are not those of its own last epoch.
     planted = STATE._replace(weights=BLANK.weights)
     assert "weights: not those" in starts_anew(write(path, PROGRESS._replace(state=planted)), capsys)
 

@@ -46,12 +46,13 @@ def found(workshop):
     return here.drive("networks", "count_models", out="models.json", read=files.read_json)
 
 
-def test_the_outputs_that_a_warning_of_memory_counts_are_those_of_the_networks(found):
+def test_strides_and_pooling_are_those_of_the_authors_and_a_warning_of_memory_counts_the_networks_outputs(found):
     assert found["outputs"] == OUTPUTS
-
-
-def test_the_3x3_convolution_of_version_1_5_strides(found):
+    # The 3x3 convolution of version 1.5 strides.
     assert found["striding"] == {"stage2_block1_2_conv": [2, 2], "stage2_block1_shortcut_conv": [2, 2]}
+    # ResNet-18 of larger images may keep the windows of the authors' pooling.
+    small, large = found["pooled"]
+    assert large["parameters"] - small["parameters"] == (16 - 1) * 512 * 2
 
 
 def test_phams_wide_resnet_has_kerass_padding_their_epsilon_and_their_last_layer(found):
@@ -69,11 +70,6 @@ def test_the_model_gardens_resnet50_pads_with_kerass_same_after_its_first_convol
     strided = {f"stage{stage}_block1_2_conv": "same" for stage in (2, 3, 4)}
     assert garden["padding"] == {"stem_conv": "valid", "stem_pool": "same"} | strided
     assert set(torchvisions["padding"].values()) == {"valid"}
-
-
-def test_resnet18_of_larger_images_may_keep_the_windows_of_the_authors_pooling(found):
-    small, large = found["pooled"]
-    assert large["parameters"] - small["parameters"] == (16 - 1) * 512 * 2
 
 
 def he_convolutions(width, stages, blocks=2):
@@ -96,14 +92,9 @@ def test_a_block_of_theirs_starts_as_the_identity(found):
         for path, (kind, _) in found[name][0]["initializers"].items():
             if path.endswith("/gamma"):
                 assert kind == ("Zeros" if path.endswith("_2_bn/gamma") else "Ones"), path
-
-
-def test_a_stride_of_theirs_sees_the_pixels_that_their_shortcut_keeps(found):
-    # With Keras's "same" the middle of a 3x3 window would be on 7, 9, 11, ...
+    # A stride sees the pixels that their shortcut keeps. With Keras's "same" the middle of a 3x3 window would be on 7,
+    # 9, 11, ... A shuffle takes channels from either half in turn.
     assert found["pixels"]["stride"] == [0, 2, 4, 12, 14, 16, 24, 26, 28]
-
-
-def test_a_shuffle_takes_channels_from_either_half_in_turn(found):
     assert found["pixels"]["dealt"] == [0, 3, 1, 4, 2, 5]
 
 
@@ -178,19 +169,14 @@ def test_a_model_gives_logits_and_draws_nothing_itself(name, found):
         assert one["output"] == [None, *(shape if name in LANGUAGE else ()), classes]
         assert one["ends_in"] == "linear"
         assert one["own_random_numbers"] == []
-
-
-@pytest.mark.parametrize("name", config.registered("models"))
-def test_every_initialiser_of_a_model_can_be_drawn(name, found):
-    for one in found[name]:
+        assert "Rescaling" not in one["layers"], "scaling pixels is left to the recipe"
+        # Every initialiser can be drawn.
         kinds = {(kind, str(options)): options for kind, options in one["initializers"].values()}
         parameters = [
             Parameter(str(number), (3, 3, 4, 5), True, kind, options)
             for number, ((kind, _), options) in enumerate(kinds.items())
         ]
-        drawn = initial_weights(parameters, 0, 1, name).values()
-        assert drawn
-        assert all(np.isfinite(tensor).all() for tensor in drawn)
+        assert all(np.isfinite(tensor).all() for tensor in initial_weights(parameters, 0, 1, name).values())
 
 
 @pytest.mark.parametrize("name", ["lenet1", "lenet4", "lenet5"])
@@ -220,10 +206,6 @@ def test_dropout_is_the_streams_and_drop_connect_drops_whole_examples(found):
     assert len(dropouts) == 9
     assert all(whole for _, whole in dropouts.values())
     assert dropouts["block6d_drop"][0] == pytest.approx(0.2 * 14 / 16)
-
-
-def test_scaling_pixels_is_left_to_the_recipe(found):
-    assert all("Rescaling" not in one["layers"] for name in config.registered("models") for one in found[name])
 
 
 def test_a_network_built_second_in_a_process_has_the_names_of_one_built_first(found):

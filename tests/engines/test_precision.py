@@ -63,14 +63,9 @@ def test_a_loss_scale_moves_exactly_as_keras_s_does(moved):
     assert moved["ours"].tolist() == moved["keras"].tolist()
     assert len(set(moved["ours"])) > 5
     assert moved["values"].tobytes() == moved["keras values"].tobytes()
-
-
-def test_gradients_are_applied_at_their_true_size_to_the_bit(moved):
+    # Gradients are applied at their true size, to the bit; a scale and its inverse are always numbers.
     made = moved["sent"].any(axis=1)
     assert moved["undone"][made].tobytes() == moved["sent"][made].tobytes()
-
-
-def test_a_loss_scale_and_its_inverse_are_always_numbers(moved):
     assert moved["lowest"].tolist() == [2.0**-126, 2.0**126]
     assert moved["highest"].tolist() == [2.0**126, 2.0**-126]
 
@@ -86,18 +81,15 @@ def test_control_repeats_bit_for_bit_in_half_precision(here, control):
     assert again.weight_bytes == control.weight_bytes
 
 
-def test_a_run_records_the_precision_and_the_switches_it_found(precision, control):
-    observed = control.record["observed"]
-    assert (observed["precision"], observed["tf32"], observed["xla"]) == (precision, True, "off")
-
-
 @pytest.fixture(scope="module")
 def full(own_workshop):
     return own_workshop("smooth", batch_size=8, epochs=2).train()
 
 
-def test_half_precision_is_another_tooling(full, control):
+def test_half_precision_is_another_tooling_and_recorded(precision, full, control):
     assert (full.record["observed"]["precision"], full.record["observed"]["tf32"]) == ("float32", False)
+    observed = control.record["observed"]
+    assert (observed["precision"], observed["tf32"], observed["xla"]) == (precision, True, "off")
     assert full.weight_bytes != control.weight_bytes
     for path, tensor in full.weights.items():
         np.testing.assert_allclose(tensor, control.weights[path], rtol=0, atol=0.1)

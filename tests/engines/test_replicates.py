@@ -70,7 +70,7 @@ def test_runs_say_what_draws_they_share(control, noisy, deterministic):
         assert all(mine != theirs for mine, theirs in zip(drawn(one), drawn(other), strict=True))
 
 
-def test_a_run_says_what_it_ran_on(control):
+def test_a_run_says_what_it_ran_on_and_has_a_row_for_every_epoch(control):
     observed = control.record["observed"]
     assert observed["device"] == "cpu"
     assert observed["deterministic"] is True
@@ -78,12 +78,9 @@ def test_a_run_says_what_it_ran_on(control):
     assert observed["variables"]["OMP_NUM_THREADS"] == "1"
     assert {"host", "cpu", "cpu_flags", "cores", "slurm"} <= set(observed)
     assert "avx2" in observed["cpu_flags"]
-
-
-def test_a_history_has_a_row_for_every_epoch_and_ends_at_the_weights(control):
+    # Its history has a row for every epoch and ends at the weights.
     assert [row["epoch"] for row in control.history] == ["1", "2"]
-    assert control.record["epochs"] == 2
-    assert control.record["status"] == "completed"
+    assert (control.record["epochs"], control.record["status"]) == (2, "completed")
     assert len(control.history[-1]["tensors_sha256"].split()) == len(control.weights)
 
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from toolnoise.figures import findings
+from toolnoise.formulas.sd_ratio import independent_errors_sd
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
-from toolnoise.formulas.testset import independent_errors_sd
 from toolnoise.formulas.weights import apart
 from toolnoise.papers.classes import draw as classes
 from toolnoise.papers.frameworks import draw as frameworks
@@ -66,6 +66,9 @@ def test_noise_of_the_implementation_is_held_against_all_sources_by_their_ratio(
     assert findings.of_noise(rows, bare) == "The implementation alone changes 1.0 % of answers"
     two = pd.concat([rows, churn(("b", "impl", 0.03, 0.01, 0.04))])
     assert findings.of_noise(two, NO_RATIOS) == "The implementation alone changes up to 3.0 % of answers"
+    # ALGO+IMPL leaves the data as they are.
+    with_data = pd.concat([rows, churn(("a", "data", 0.06, 0.05, 0.07))])
+    assert findings.of_noise(with_data, ratios) == "The implementation alone changes fewer answers than ALGO+IMPL"
 
 
 @pytest.mark.parametrize(

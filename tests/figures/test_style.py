@@ -384,3 +384,13 @@ def test_the_measures_that_are_zero_everywhere_are_named_and_not_drawn():
     assert dots.varying(rows, ("churn", "l2_unit")) == ["churn"]
     assert dots.still_note(["churn"], ("churn", "l2_unit")).endswith("everywhere: L2 of unit-norm weights.")
     assert dots.still_note(["churn"], ("churn",)) == ""
+
+
+def test_all_algorithmic_sources_beside_others_have_the_papers_name():
+    each = "init+shuffle+augment+dropout"
+    assert [style.variant_name(name) for name in (f"data+{each}+impl", f"{each}+impl+bit_5", "data+init", "impl")] == [
+        "data+ALGO+IMPL",
+        "ALGO+IMPL+bit_5",
+        "data+init",
+        "IMPL",
+    ]

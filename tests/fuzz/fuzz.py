@@ -119,11 +119,11 @@ BY_HAND = {
     ],
     "gate": [
         "--reference losses-a.csv --new losses-b.csv --metric loss",
-        "--preset record --target 9 --new losses-a.csv --metric loss",
+        "--reference losses-a.csv --new losses-b.csv --metric loss --one-sided --lower --json",
     ],
     "keep": [f"found.csv --metric score --by arm {way}" for way in ("--higher", "--lower --strict --json")],
     "plan": [
-        *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
+        *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --runs 4 --json", "--sd 1 --runs 5 10"),
         f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
         *(
             "--pilot found.csv --metric score --higher --gain 0.1",

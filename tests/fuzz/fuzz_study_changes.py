@@ -27,7 +27,7 @@ recipes:
     step_epochs: [2, 3], step_factor: 0.5, warmup_epochs: 1, warmup: plain, cycles: 1, weight_decay: 0.125,
     decay_normalisation: true,
     bias_rate: 2, scale_rate: 0.5, label_smoothing: 0.125, normalise: unit, crop: 1, flip: true,
-    last_batch: kept, undecayed: [bias, logits]}
+    last_batch: kept, undecayed: [bias, logits], whole_scale_rate: [stem_bn]}
 hardware:
   mine: {engine: tensorflow, accelerator: cpu, precision: float32, tf32: false, kernels: eigen, isa: sse41,
     formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: "",
@@ -35,11 +35,12 @@ hardware:
   same: {engine: torch, accelerator: cpu, portable: true}
   norm: {engine: torch, accelerator: cpu, fused_batch_norm: true}
 prices: {cpu: 0.5, mine: 2}
-identical: {criteria: [last, patience], weak: {reference: best, margin: -0.25}}
+identical: {criteria: [last, patience], accuracy: criterion, weak: {reference: best, margin: -0.25}}
 claims:
   mine: {paper: a paper, says: IMPL is larger, source: table 9, measure: accuracy_sd, test: ratio, of: {variant: impl},
-    over: [{variant: algo}], combined: sum, where: {group: all}, direction: above, reference: 1.5, parts: every,
+    over: [{variant: algo}], where: {group: all}, direction: above, reference: 1.5, parts: every,
     note: a note, cannot_fail: "", published: {items: [table2], measure: sd, reference: 2}}
+judged: [mine, rarity]
 overhead: {models: [linear], hardware: [cpu], batch_size: 4, image_size: 8, channels: 1, classes: 4, warmup: 2,
   steps: 3, repeats: 2}
 only: [cpu, mine]

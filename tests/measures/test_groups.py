@@ -5,7 +5,7 @@ import pytest
 
 from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, ratio_rows, unlike
 from toolnoise.formulas.sd_ratio import by_size
-from toolnoise.papers.classes.class_names import NAMES, class_names
+from toolnoise.papers.notebook_values import NAMES, class_names
 from toolnoise.study import config
 
 EVERYONE = np.ones(8, bool)

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import stats
 
-from toolnoise.formulas import correlation as module
 from toolnoise.formulas import similarity
-from toolnoise.formulas.correlation import pearson_distances, spearman_distances
-from toolnoise.formulas.similarity import pairwise_cka
+from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
 from toolnoise.formulas.weights import BLOCK, paired_l2, pairwise_l2, unit
 from toolnoise.papers.layers.dump import gram
 from toolnoise.papers.layers.metric import layers, pairwise_gram_cka
@@ -131,7 +129,7 @@ def test_it_equals_its_definition_with_ranks_that_equal_values_share(distances, 
 
 @BOTH
 def test_many_runs_equal_their_definition_over_many_blocks(distances, correlation, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 20)
+    monkeypatch.setattr(similarity, "VECTOR_BLOCK", 20)
     logits = normal(1, 31, 3) + normal(FEW + 4, 31, 3, seed=2)
     found, wanted = distances(logits), by_definition(logits, correlation)
     np.testing.assert_allclose(found.sums, Pairs.of(wanted).sums, rtol=0, atol=1e-12)
@@ -143,8 +141,8 @@ class TestBoth:
     @pytest.mark.parametrize("runs", [3, FEW + 1])
     def test_equal_runs_are_exactly_no_distance_apart(self, distances, runs, monkeypatch):
         same = np.repeat(normal(1, 701, 10, seed=2), runs, axis=0)
-        for block in (module.BLOCK, 3001):
-            monkeypatch.setattr(module, "BLOCK", block)
+        for block in (similarity.VECTOR_BLOCK, 3001):
+            monkeypatch.setattr(similarity, "VECTOR_BLOCK", block)
             found = distances(same)
             assert not found.sums.any()
             assert not found.sample.any()
@@ -253,7 +251,7 @@ def test_every_pair_equals_the_pair_alone(debiased, monkeypatch):
     stack = (normal64(1, 40, 4) + 0.5 * normal64(5, 40, 4, seed=2)).astype(np.float32)
     wanted = [[cka(a, b)[debiased] for b in stack] for a in stack]
     np.testing.assert_allclose(pairwise_cka(stack)[debiased], wanted, rtol=1e-12)
-    monkeypatch.setattr(similarity, "BLOCK", 5 * 4 * 7)
+    monkeypatch.setattr(similarity, "STACK_BLOCK", 5 * 4 * 7)
     np.testing.assert_allclose(pairwise_cka(stack)[debiased], wanted, rtol=1e-12)
 
 
@@ -262,7 +260,7 @@ def test_every_pair_equals_the_pair_alone(debiased, monkeypatch):
 def test_equal_runs_have_exactly_one_whatever_their_size_and_over_many_blocks_too(
     examples, columns, debiased, monkeypatch
 ):
-    monkeypatch.setattr(similarity, "BLOCK", 5 * 10 * 64)
+    monkeypatch.setattr(similarity, "STACK_BLOCK", 5 * 10 * 64)
     same = np.repeat(normal64(1, examples, columns), 4, axis=0).astype(np.float32)
     assert (pairwise_cka(same)[debiased] == 1).all()
 

@@ -9,21 +9,22 @@ from toolnoise import streams
 from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
-from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.formulas.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import of_difficulty, rates
-from toolnoise.formulas.sd_ratio import by_size, largest_by_size, sd_ratio
-from toolnoise.formulas.similarity import pairwise_cka
-from toolnoise.formulas.stability import of_all_draws, stability
-from toolnoise.formulas.testset import (
+from toolnoise.formulas.sd_ratio import (
     binomial_sd,
+    by_size,
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,
+    largest_by_size,
+    sd_ratio,
 )
+from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
+from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.by_draw import grouped, over_draws
 from toolnoise.programs import program_measures as of_programs

@@ -16,7 +16,7 @@ from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.entropy import example_entropies
 from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.formulas.outcomes import LABELS, MASKS, TOKENS, unit_scores
-from toolnoise.formulas.testset import distribution_wise_variance, independent_errors_sd
+from toolnoise.formulas.sd_ratio import distribution_wise_variance, independent_errors_sd
 from toolnoise.pages import pictures
 from toolnoise.papers.language import metric
 from toolnoise.stats.estimates import Estimate

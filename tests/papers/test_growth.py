@@ -8,11 +8,11 @@ from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.papers.growth import measure
 from toolnoise.papers.growth import metric as growth
 from toolnoise.papers.growth.metric import GROWTH, Course
-from toolnoise.study import figure_files, kept_weights, runs
+from toolnoise.study import figure_files, runs
 from toolnoise.study.cells import Cell, Variants
-from toolnoise.study.kept_weights import schedule
+from toolnoise.study.runs import recording_steps
 
-STEPS = np.array(schedule(800))
+STEPS = np.array(recording_steps(800))
 
 
 def of_distances(distances, churn=0.0):
@@ -67,7 +67,7 @@ RECORDED = [0, 1, 2, 4, 6]
 
 @pytest.mark.parametrize(("last", "steps"), [(1, [0, 1]), (6, RECORDED), (8, [0, 1, 2, 4, 8])])
 def test_powers_of_two_and_the_start_and_the_end_are_recorded_each_once(last, steps):
-    assert schedule(last) == steps
+    assert recording_steps(last) == steps
 
 
 def record(epochs, **recipe):
@@ -76,7 +76,7 @@ def record(epochs, **recipe):
 
 @pytest.mark.parametrize(("epochs", "steps"), [(3, RECORDED), (2, [0, 1, 2, 4])])
 def test_a_run_that_diverges_has_recorded_the_steps_before(epochs, steps):
-    assert kept_weights.expected(record(epochs, record_steps=True)) == steps
+    assert runs.recorded_steps(record(epochs, record_steps=True)) == steps
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def recording(make_run):
             parts["record"]["spec"]["recipe"] |= {"epochs": 3, "record_steps": True}
             parts["record"] |= {"steps_per_epoch": 2, "recorded_steps": RECORDED}
             kept = [parts["final"] | {"logits": np.full((4, 2), step, np.float32)} for step in RECORDED]
-            packs = dict(kept_weights.packed(kept, kept_weights.OF_STEPS))
+            packs = dict(runs.packed_weights(kept, runs.OF_STEPS))
             change(packs)
             parts["final"] |= packs
 
@@ -216,7 +216,7 @@ def measured(tmp_path, make_spec):
         ]
         folder = tmp_path / variant / str(seed)
         final = {"a/kernel": kept[-1]["a/kernel"]}
-        arrays.write_npz(folder / "weights.npz", final | kept_weights.packed(kept, kept_weights.OF_STEPS))
+        arrays.write_npz(folder / "weights.npz", final | runs.packed_weights(kept, runs.OF_STEPS))
         about = {"spec": spec, "status": status, "epochs": 3, "trainable": ["a/kernel"]}
         files.write_json(folder / "run.json", about | {"steps_per_epoch": 2, "recorded_steps": RECORDED})
         return str(folder / "run.json")

@@ -58,6 +58,10 @@ def test_adopt_refuses_what_a_study_cannot_measure(saved, drawn, refused):
     assert refuse("a{seed}.npy", asked=LOSSES) == f"a1.npy: found int64 of shape (12, 5); {ALLOWED}"
     assert refuse("b{seed}.npy", "y.npy", LOSSES).endswith("found y.npy; none: a loss is no prediction of a label")
     saved(short=np.ones((EXAMPLES, 4)))
+    saved(scores1=drawn.dirichlet(np.ones(10), EXAMPLES).round(1), classes=drawn.integers(0, 10, EXAMPLES))
+    assert refuse("scores{seed}.npy", "classes.npy").startswith(
+        "scores1.npy: found scores that are neither logits nor probabilities that sum to 1; "
+    )
     assert refuse("b{seed}.npy", "short.npy", VALUES) == (
         "b1.npy: found shape (12, 5); 12 x 4 or run x 12 x 4, as the true values are"
     )
@@ -92,14 +96,6 @@ def test_adopt_refuses_runs_with_their_examples_in_different_orders(saved, drawn
         np.testing.assert_array_equal(np.load(f"adopted/mine/runs/{seed}/predictions.npy"), truth)
 
 
-def test_adopt_refuses_scores_that_are_neither_logits_nor_probabilities(saved, drawn, refused):
-    scores = drawn.dirichlet(np.ones(10), EXAMPLES).round(1)
-    assert np.abs(scores.sum(axis=1) - 1).max() > 0.05
-    saved(y=drawn.integers(0, 10, EXAMPLES), p1=scores)
-    line = refused(existing_runs.adopt, "p{seed}.npy", "mine", "y.npy", existing_runs.Columns())
-    assert line.startswith("p1.npy: found scores that are neither logits nor probabilities that sum to 1; ")
-
-
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
@@ -113,7 +109,6 @@ def test_adopt_refuses_scores_that_are_neither_logits_nor_probabilities(saved, d
             "--seed-column: missing, and no column is named seed; one of these: Seed;",
         ),
         (("arm,seed,dataset,acc", "a,1,c10,0.9", "a,2,c100,0.5"), "dataset: found several in one arm; a table for"),
-        (("arm,seed,acc", "a,1,0.1", "a,mean,0.1"), "line 3: seed: found 'mean'; a finished run in each line"),
         (("arm,run,acc", "a,1,0.1", "a,Std. dev,0.1"), "line 3: run: found 'Std. dev'; a finished run"),
         ((",acc", "0,0.1", "mean,0.1"), "line 3: found 'mean'; a finished run in each line"),
         (("arm,seed,status,acc", "a,1,finished,0.9", "a,2,FAILED,0.5"), "line 3: status: found 'FAILED'; a finished"),
@@ -139,7 +134,7 @@ def test_adopt_takes_runs_that_end_at_different_steps_or_have_one_model_and_data
     assert said.startswith(f"mine.yaml: {len(lines) - 1} runs (")
 
 
-def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch):
+def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch, refused):
     folder, *_ = existing_arms
     monkeypatch.chdir(folder)
     lines = [f"runs/wide/seed{seed}/preds.npy,wide,{seed},y.npy" for seed in (3, 5)]
@@ -148,6 +143,20 @@ def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch):
     assert config.read("tabled.yaml")["models"]["wide"] == {"adopted": "adopted/tabled/wide", "outcome": "logits"}
     origin = json.loads((folder / "adopted/tabled/wide/3/origin.json").read_text())
     assert origin["adopted_from"] == "runs/wide/seed3/preds.npy"
+    line = refused(existing_runs.adopt, "table.csv", "tabled", None, existing_runs.Columns())
+    assert line == "tabled.yaml: already exists; another --name, or remove it first"
+    (folder / "table.csv").write_text(
+        "\n".join(["file,arm,seed,labels", lines[0], lines[1].replace(",5,", ",,")]) + "\n"
+    )
+    line = refused(existing_runs.adopt, "table.csv", "other", None, existing_runs.Columns())
+    assert line == "table.csv: line 3: seed: no seed; a seed in every row, or in none"
+    # A name that YAML would change stands in quotes.
+    for name in ("010", "yes"):
+        (folder / "runs/plain net").rename(folder / "runs" / name)
+        existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
+        (folder / "runs" / name).rename(folder / "runs/plain net")
+        study = config.read(f"{name}.yaml")
+        assert (study["study"], sorted(study["models"])) == (name, sorted([name, "wide"]))
 
 
 def test_seeds_that_a_study_cannot_have_are_numbered_in_their_order(here):
@@ -196,16 +205,6 @@ def test_a_name_that_is_no_name_writes_nothing(name, existing_arms, monkeypatch)
     with pytest.raises(BadInput, match=r"^command line: --name: found .*; allowed: a name of letters, digits"):
         existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
     assert sorted(folder.parent.rglob("*")) == before
-
-
-@pytest.mark.parametrize("name", ["010", "yes"])
-def test_a_name_that_yaml_would_change_stands_in_quotes(name, existing_arms, monkeypatch):
-    folder, *_ = existing_arms
-    monkeypatch.chdir(folder)
-    (folder / "runs/plain net").rename(folder / "runs" / name)
-    existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
-    study = config.read(f"{name}.yaml")
-    assert (study["study"], sorted(study["models"])) == (name, sorted([name, "wide"]))
 
 
 def test_the_summary_of_adopted_metrics_names_both_arms_of_each_sentence(drawn, monkeypatch):

@@ -76,19 +76,17 @@ def test_the_sources_of_programs_with_toolnoises_helpers_are_found(folder, name,
     assert model == {"command": "python train.py", "sources": sources}
 
 
-def test_of_several_programs_one_that_trains_is_taken_and_the_others_are_named(folder):
+def test_of_several_programs_one_that_trains_is_taken_and_without_one_an_example_is_written(folder):
+    (folder / "broken.py").write_text("def (:\n")
+    found = written("command")
+    assert "this is an example" in found.said
+    assert "{init}" in found.study["models"]["mine"]["command"]
+    (folder / "study.yaml").unlink()
     for name in ("finetune.py", "train_all.py"):
         (folder / name).write_text("import os\nos.environ['TOOLNOISE_SEED_INIT']\n")
     found = written()
     assert found.study["models"]["mine"]["command"] == "python train_all.py"
     assert "finetune.py may be meant instead" in found.said
-
-
-def test_without_a_program_an_example_is_written_and_said_to_be_one(folder):
-    (folder / "broken.py").write_text("def (:\n")
-    found = written("command")
-    assert "this is an example" in found.said
-    assert "{init}" in found.study["models"]["mine"]["command"]
 
 
 def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(folder):
@@ -99,6 +97,11 @@ def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(fo
     require_builders(study.config["models"], "study.yaml")
     assert study.datasets == ("digits",)
     assert [cell.variant for cell in study.cells] == ["control", "impl", "algo", "algo_impl"]
+    # Several builders are several models.
+    (folder / "study.yaml").unlink()
+    (folder / "nets.py").write_text(BUILDER + BUILDER.replace("build", "wide"))
+    assert list(written().study["models"]) == ["nets", "nets-wide"]
+    assert {cell.model for cell in grid.load("study.yaml").cells} == {"nets", "nets-wide"}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +109,6 @@ def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(fo
     [
         ("from tensorflow import keras\ndef one(a, b):\n    net = keras.Model(a, b)\n    return net\n", True),
         ("from keras import Model\ndef one(a, b, *, depth=2):\n    return Model(a, b)\n", True),
-        ("import keras\ndef one(a, b, depth):\n    return keras.Model(a, b)\n", False),
         ("import keras\ndef one(a, b, *, depth):\n    return keras.Model(a, b)\n", False),
         ("import keras\ndef one(a):\n    return keras.Model(a)\n", False),
         ("import keras\ndef one(a, b):\n    return 1\n", False),
@@ -116,12 +118,6 @@ def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(fo
 def test_a_builder_takes_a_shape_and_classes_and_returns_a_keras_model(folder, source, found):
     (folder / "nets.py").write_text(source)
     assert ("Found nets:one" in written("builder").said) == found
-
-
-def test_several_builders_are_several_models(folder):
-    (folder / "nets.py").write_text(BUILDER + BUILDER.replace("build", "wide"))
-    assert list(written().study["models"]) == ["nets", "nets-wide"]
-    assert {cell.model for cell in grid.load("study.yaml").cells} == {"nets", "nets-wide"}
 
 
 def test_data_of_the_folder_are_found(folder):
@@ -143,10 +139,7 @@ def test_nothing_is_written_over(folder, refused):
     (folder / "study.yaml").write_text("mine")
     assert "study.yaml: exists already" in refused(first_study.write, "command")
     assert (folder / "study.yaml").read_text() == "mine"
-
-
-@pytest.mark.usefixtures("folder")
-def test_for_adopted_runs_the_verb_that_writes_their_study_is_named(refused):
+    # Of adopted runs, the verb that writes their study is named.
     assert "toolnoise adopt" in refused(first_study.write, "adopted")
 
 

@@ -1,4 +1,4 @@
-"""A training program as a run of a study: its folder, its interpreter, and what it left."""
+"""A training program as a run of a study: the study file, its folder, its interpreter, and what it left."""
 
 import os
 import signal
@@ -18,13 +18,16 @@ from toolnoise.study.runs import Run
 )
 def test_what_a_program_left_has_its_kind(name, array, make_run, refused):
     record = make_run(1, lambda parts: parts["final"].update({name: array}))
-    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(left_arrays.read, runs.read(record))
+    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(left_arrays.read_left_arrays, runs.read(record))
 
 
 def test_what_a_program_left_is_of_the_same_examples(make_run, refused):
     left = {"logits:": np.zeros((4, 3), np.float32), "metric/loss:": np.float64(1), "labels:": np.zeros(5, int)}
     run = runs.read(make_run(1, lambda parts: parts["final"].update(left)))
-    assert refused(left_arrays.read, run) == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"
+    assert (
+        refused(left_arrays.read_left_arrays, run)
+        == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,7 @@ def test_what_a_program_left_must_be_there(outcome, missing, make_run, refused):
 
     run = runs.read(make_run(1, change))
     line = f"{run.folder / 'weights.npz'}: {missing}: no such array; what the training program left"
-    assert refused(left_arrays.read, run) == line
+    assert refused(left_arrays.read_left_arrays, run) == line
 
 
 def test_runs_with_labels_of_other_examples_are_refused_and_told_of_a_data_set_of_their_own(tmp_path, refused):
@@ -89,3 +92,57 @@ def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_
     assert said.startswith(f"{python}: was killed by SIGINT while it listed its packages")
     python.write_text("#!/bin/sh\nexit 1\n")
     assert run_program._packages({"name": "mine"}, "python") == ("", [])
+
+
+# A study file that names a training program: what it must say, and what does not go together
+
+
+STUDY = {
+    "study": "programs",
+    "models": {"mine": {"command": "python train.py {init}", "sources": ["init", "shuffle"]}},
+    "grid": [
+        {
+            "models": ["mine"],
+            "datasets": ["outcome"],
+            "hardware": ["command"],
+            "variants": ["control", "impl", "init"],
+            "seeds": 3,
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"command": "python train.py {seed}"}, "unknown placeholder {seed}"),
+        ({"command": "python 'train.py"}, "cannot be split"),
+        ({"sources": ["shuffle"]}, "{init} stands in the command, and sources are shuffle"),
+        ({"builder": "a:b"}, "found it beside command"),
+        ({"outcome": "words"}, 'found "words"'),
+    ],
+)
+def test_a_bad_program_is_refused_when_the_study_is_read(changed, says, built, refused):
+    assert [cell.variant for cell in built(STUDY).cells] == ["control", "impl", "init"]
+    study = {**STUDY, "models": {"mine": {**STUDY["models"]["mine"], **changed}}}
+    assert says in refused(built, study)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (
+            {"variants": ["dropout"]},
+            "found dropout for 'mine'; its sources are init, shuffle; the others are not separable",
+        ),
+        ({"variants": ["bit"]}, "found a moved bit"),
+        ({"variants": ["data"]}, "found other training data"),
+        ({"hardware": ["cpu"]}, "hardware: found 'cpu'; hardware with engine command for training programs"),
+        ({"datasets": ["digits"]}, "datasets: found 'digits'; datasets with reader outcome"),
+        ({"recipe": "plain"}, "recipe"),
+        ({"models": ["mine", "smallcnn"], "recipe": "paper"}, "training programs in blocks of their own"),
+    ],
+)
+def test_what_does_not_belong_to_programs_is_refused(changed, says, built, refused):
+    study = {**STUDY, "grid": [{**STUDY["grid"][0], **changed}]}
+    assert says in refused(built, study)

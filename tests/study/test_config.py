@@ -43,7 +43,7 @@ BAD_VALUES = [
     # Where it is put | what else of the key is named (^: the one around it), what, what is said was found, is allowed
     ("grid.0.recipe", "cifar", "no recipe 'cifar' for smallcnn on digits", ", digits, "),
     ("grid.0.recipe", "digit", "did you mean 'digits'?", ", digits, "),
-    ("grid.0.variants", ["weather"], "'weather'", "allowed: algo_impl, algo, impl, control, init"),
+    ("grid.0.variants", ["weather"], "'weather'", "allowed: algo_impl, algo, impl, control, data, init"),
     ("grid.0.models", ["smalcnn"], "did you mean 'smallcnn'?", "smallcnn"),
     ("grid.0.models", [], "[]", "at least one name"),
     ("grid.0.models", "smallcnn", '"smallcnn"', "a list of"),

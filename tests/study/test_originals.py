@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PIL import Image
-from scipy import stats
 
 from toolnoise import streams
 from toolnoise.base import arrays, code_digest
@@ -70,19 +69,6 @@ def test_every_box_is_the_first_that_fits_of_an_image_s_own_attempts():
     assert drawn(LAW, sizes).tolist() == wanted
     # Where none fits, the image is seen whole.
     assert drawn(LAW, [[1, 90], [700, 20]]).tolist() == [[0, 0, 1, 90], [0, 0, 700, 20]]
-
-
-def test_aspect_height_and_place_are_uniform():
-    """In a square where every aspect and every area fits: none is drawn again, and nothing is cut off."""
-    law, count, side = {"area": [0.05, 0.5], "aspect": [0.75, 1.33]}, 20_000, 10_000
-    top, left, height, width = drawn(law, np.full((count, 2), side)).T
-    aspect = width / height
-    low, high = (np.sqrt(area * side**2 / aspect) for area in law["area"])
-    shares = (aspect - 0.75) / 0.58, (height - low) / (high - low), top / (side - height), left / (side - width)
-    for share in shares:
-        assert stats.kstest(share, "uniform").pvalue > 0.01
-    for one, other in ((0, 1), (0, 2), (1, 2), (2, 3)):
-        assert abs(np.corrcoef(shares[one], shares[other])[0, 1]) < 4 / math.sqrt(count)
 
 
 def test_the_middle_is_seven_eighths_of_the_shorter_side():
@@ -226,7 +212,7 @@ def test_a_view_of_an_original_is_the_middle_moved_by_pixels_of_what_is_seen(pat
 @pytest.mark.parametrize("shift", [-16, 16])
 def test_imagenets_crops_of_originals_reach_their_edges(shift):
     sizes = np.array([[256, 256], [500, 333], [375, 500], [97, 131]])
-    boxes = originals.of(np.zeros(0, np.uint8), np.insert(sizes, 2, 0, axis=1), 224).middles(shift, shift)
+    boxes = originals.originals_in(np.zeros(0, np.uint8), np.insert(sizes, 2, 0, axis=1), 224).middles(shift, shift)
     assert (boxes[:, :2] >= 0).all() and (boxes[:, :2] + boxes[:, 2:] <= sizes).all()
     assert boxes[0].tolist() == [16 + shift, 16 + shift, 224, 224]
 

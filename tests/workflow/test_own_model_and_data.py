@@ -147,7 +147,7 @@ def test_a_check_is_current_until_the_builder_or_its_options_change(copy, monkey
     assert not is_current(given | {"spec": given["spec"] | {"study_seed": 1}}, output)
     assert not is_current(given, "results/mine/models/other/my-data/cpu.json")
     (copy / "my_model.py").write_text("# changed\n" + (copy / "my_model.py").read_text())
-    for remembered in (code_digest.sources, code_digest._paths, code_digest.read):
+    for remembered in (code_digest.sources, code_digest._paths, code_digest.source_text):
         remembered.cache_clear()
     assert not is_current(given, output)
 

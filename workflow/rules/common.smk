@@ -14,7 +14,7 @@ from toolnoise.papers.published import paper_items
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput, errors_in_one_line, warn_once
 from toolnoise.base.files import canonical_sha256
-from toolnoise.base.key_values import text
+from toolnoise.base.key_values import values_as_text
 from toolnoise.commands import snakemake_internals as internals, submitting
 from toolnoise.datasets import sources
 from toolnoise.provenance.statements import path_for
@@ -132,7 +132,7 @@ dataset_at, network_at, pair_at, task_at = map(place_at, (Dataset, Network, Pair
 def spec_of(cell):
     """The spec of the cell's runs, without their seeds, as text by its parts."""
     spec = study.spec(cell, 1).json
-    return {part: text(spec[part]) for part in ("model", "dataset", "recipe", "hardware", "variant")}
+    return {part: values_as_text(spec[part]) for part in ("model", "dataset", "recipe", "hardware", "variant")}
 
 
 def part_of_spec(part):
@@ -142,7 +142,7 @@ def part_of_spec(part):
 def seed_of(wildcards):
     """The seeds of a run, or of the first run of a cell."""
     trained = Cell(wildcards.model, wildcards.dataset, wildcards.hardware, wildcards.variant)
-    return text(study.seeds_stated(cell_at(wildcards), int(wildcards.get("seed", study.seeds[trained][0]))))
+    return values_as_text(study.seeds_stated(cell_at(wildcards), int(wildcards.get("seed", study.seeds[trained][0]))))
 
 
 # What everything that computes on a tooling is told, and how its verb is told it.

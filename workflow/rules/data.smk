@@ -33,7 +33,7 @@ rule fetch_data:
     conda:
         ENVIRONMENT
     params:
-        data=lambda wildcards: text(data_set(wildcards)["entry"]),
+        data=lambda wildcards: values_as_text(data_set(wildcards)["entry"]),
         code=code_of("fetch"),
     shell:
         "toolnoise fetch --dataset {wildcards.dataset:q} --entry {params.data:q} --out {output.sources:q} >{log:q} 2>&1"
@@ -59,7 +59,7 @@ rule prepare_data:
         # ImageNet's 1.3 million pictures.
         runtime=lambda wildcards, attempt: 24 * 60 * attempt,
     params:
-        data=lambda wildcards: text(data_set(wildcards)["entry"]),
+        data=lambda wildcards: values_as_text(data_set(wildcards)["entry"]),
         code=lambda wildcards: job_code.digest("prepare", data_set(wildcards)),
     shell:
         "toolnoise prepare --dataset {wildcards.dataset:q} --entry {params.data:q} --threads {threads}"

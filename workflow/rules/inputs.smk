@@ -117,7 +117,7 @@ def profile_at(wildcards):
 
 def profile_part(part):
     """A part of the spec of a measurement, as text."""
-    return lambda wildcards: text(study.profile_spec(profile_at(wildcards)).json[part])
+    return lambda wildcards: values_as_text(study.profile_spec(profile_at(wildcards)).json[part])
 
 
 def code_of_profile(wildcards):
@@ -125,7 +125,7 @@ def code_of_profile(wildcards):
 
 
 # Figures and tables.
-shown_in = functools.cache(lambda figure: figure_files.shown(study, FIGURES[figure]))
+shown_in = functools.cache(lambda figure: figure_files.files_read_by(study, FIGURES[figure]))
 
 
 def figure_at(wildcards):

@@ -72,7 +72,7 @@ rule measure_cell:
     params:
         cell=name_of(cell_at),
         study_seed=study.config["seed"],
-        identical=text(study.config["identical"]),
+        identical=values_as_text(study.config["identical"]),
         code=code_of("measure"),
     shell:
         "toolnoise measure --cell {params.cell:q} --study-seed {params.study_seed} --identical {params.identical:q}"

@@ -24,7 +24,7 @@ rule profile_step:
         recipe=profile_part("recipe"),
         tooling=profile_part("hardware"),
         variant=profile_part("variant"),
-        seed=lambda wildcards: text({"study_seed": study.config["seed"], "seed": int(wildcards.repeat)}),
+        seed=lambda wildcards: values_as_text({"study_seed": study.config["seed"], "seed": int(wildcards.repeat)}),
         images=profile_part("images"),
         steps=profile_part("steps"),
         code=code_of_profile,
@@ -50,7 +50,7 @@ rule measure_overhead:
         ENVIRONMENT
     params:
         accelerator=lambda wildcards: study.tooling(wildcards.hardware)["accelerator"],
-        overhead=text(study.config.get("overhead", {})),
+        overhead=values_as_text(study.config.get("overhead", {})),
         code=code_of("measure-overhead"),
     shell:
         "toolnoise measure-overhead --model {wildcards.model:q} --hardware {wildcards.hardware:q}"

@@ -160,12 +160,14 @@ rule judge_claims:
         ENVIRONMENT
     params:
         claims=json.dumps(CLAIMS["claims"], ensure_ascii=False, sort_keys=True),
-        toolings=text(CLAIMS["toolings"]),
-        label_of=text(CLAIMS.get("label_of", {})),
+        toolings=values_as_text(CLAIMS["toolings"]),
+        label_of=values_as_text(CLAIMS.get("label_of", {})),
         synthetic=CLAIMS.get("synthetic", []),
+        judged=CLAIMS.get("judged", []),
         code=code_of("judge-claims"),
     shell:
         "toolnoise judge-claims --claims {params.claims:q} --toolings {params.toolings:q}"
-        " --label-of {params.label_of:q} --synthetic {params.synthetic:q} --stability {input.stability:q} --runs {input.runs:q} --overhead {input.overhead:q}"
+        " --label-of {params.label_of:q} --synthetic {params.synthetic:q} --judged {params.judged:q}"
+        " --stability {input.stability:q} --runs {input.runs:q} --overhead {input.overhead:q}"
         " --remedies {input.remedies:q} --counts {input.counts:q} --kernels {input.kernels:q}"
         " --identical {input.identical:q} --out {output.claims:q} >{log:q} 2>&1"

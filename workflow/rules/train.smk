@@ -19,7 +19,7 @@ rule check_model:
     resources:
         **ON_TOOLING,
     params:
-        **SPEC | {"seed": lambda wildcards: text(study.seeds_stated(cell_at(wildcards), 1))},
+        **SPEC | {"seed": lambda wildcards: values_as_text(study.seeds_stated(cell_at(wildcards), 1))},
         code=code_of_spec("check-model"),
     shell:
         f"toolnoise check-model {SPEC_OPTIONS}" " --data {input.data:q} --out {output.checked:q} >{log:q} 2>&1"

@@ -132,7 +132,7 @@ def test_a_broken_link_and_a_slip_of_the_pen_fail_the_build(tmp_path):
     subprocess.run(["tar", "-x", "-C", tmp_path], input=archive, check=True)
     (tmp_path / ".environments").symlink_to(ROOT / ".environments")
     command = ["make", "--old-file", ".environments/docs", "docs"]
-    page = tmp_path / "docs/trace.md"
+    page = tmp_path / "docs/keep.md"
     text = page.read_text("utf-8")
     for added, said in [
         ("[gone](no-such-page.md)", "no-such-page"),
@@ -144,4 +144,4 @@ def test_a_broken_link_and_a_slip_of_the_pen_fail_the_build(tmp_path):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode != 0
         assert said in done.stdout + done.stderr
-        assert "docs/trace.md" in done.stdout + done.stderr
+        assert "docs/keep.md" in done.stdout + done.stderr

@@ -5,7 +5,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 from toolnoise.api.results import Verdict, rows_of
@@ -58,18 +57,17 @@ def check(
         finally:
             unmodified.forget(wanted)
     values = reproducibility.as_json(checked)
-    return Verdict(reproducibility.as_text(checked), values, partial(rows_of, values), passed=checked.passed)
+    return Verdict(reproducibility.as_text(checked), values, rows_of(values), passed=checked.passed)
 
 
 @contextmanager
 def _folder(*, keep: bool) -> Iterator[Path]:
-    """A folder for what runs leave. What ends before its verdict leaves its logs."""
-    place, kept = Path(tempfile.mkdtemp(prefix="toolnoise-check-")), True
+    """A folder for what runs leave; it stays if it is to be kept, also if there is no verdict."""
+    place = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
     try:
         yield place
-        kept = keep
     finally:
-        if kept:
+        if keep:
             print(f"outcomes and logs are kept in {place}", file=sys.stderr)
         else:
             shutil.rmtree(place, ignore_errors=True)

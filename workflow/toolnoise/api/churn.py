@@ -1,7 +1,5 @@
 """`tn.churn`: the share of examples that two runs of one method answer differently."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,6 @@ from toolnoise.api import given
 from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.formulas import churn as formula
-from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
 
 KINDS = {"U": "texts", "S": "texts", "b": "True and False"}
@@ -42,11 +39,7 @@ def churn(predictions: Any) -> Result:
     text = f"churn {in_percent(found)}: the share of {examples} examples on which two of {runs} runs differ"
     values = {"runs": runs, "examples": examples, "churn": plain(found)}
     drawn = [{"quantity": f"{runs} runs", **plain(found, POINTS)}]
-    return Result(text, values, partial(_table, found), of_intervals("churn, %", drawn))
-
-
-def _table(found: Estimate) -> Sequence[Mapping[str, Any]]:
-    return [row_of("churn", "all", found)]
+    return Result(text, values, [row_of("churn", "all", found)], of_intervals("churn, %", drawn))
 
 
 def _classes(array: np.ndarray, several: bool) -> np.ndarray:

@@ -4,11 +4,10 @@ Each compares every further arm with the first. What the arms are decides which 
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from toolnoise.api import given
-from toolnoise.api.results import Result, drawn_by, of_intervals, rows_of
+from toolnoise.api.results import Result, of_intervals, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import arms as examples
 from toolnoise.comparison import comparison, comparison_text, label_files
@@ -16,6 +15,7 @@ from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.comparison_text import Block, laid_out
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.label_files import Truth
+from toolnoise.comparison.read_arms import NAMES
 from toolnoise.formulas.outcomes import LOSSES, VALUES
 
 
@@ -49,15 +49,19 @@ def compare_runs(
     asked = given.asked_of_tables(
         metric, by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher, paired=paired
     )
-    named, in_memory = given.metric_tables(tables)
-    runs = read_runs(named, asked, tables=in_memory)
+    runs = read_runs(given.metric_tables(tables), asked)
     found = compared_metrics.compare(runs, against, all_pairs=all_pairs)
     values, block = compared_metrics.as_json(runs, found), compared_metrics.block(runs, found)
     # Other metrics have other units.
     first = [pair for pair in values["comparisons"] if pair["metric"] == found[0].metric]
     label = f"difference in {found[0].metric}{', points' * (found[0].unit == 'points')}"
-    rows, figure = partial(_rows_of_metrics, values["comparisons"]), partial(drawn_by, "write_differences", found)
-    return Result(laid_out([block]), values, rows, _picture(first, "difference", label), figure, [block.rows])
+    rows = [
+        {"a": pair["a"]["name"], "b": pair["b"]["name"], "quantity": pair["metric"]}
+        | dict(zip(("value", "low", "high"), pair["difference"].values(), strict=True))
+        | {name: pair[name] for name in ("pvalue", "pvalue_holm", "test")}
+        for pair in values["comparisons"]
+    ]
+    return Result(laid_out([block]), values, rows, _picture(first, "difference", label), [block.rows])
 
 
 def compare_predictions(
@@ -77,7 +81,7 @@ def compare_predictions(
     >>> round(found["accuracy_difference"]["value"], 3), found["a"]["n_runs"]
     (0.035, 4)
     """
-    _require_two(arms)
+    _require_number(arms)
     truth = labels_of(labels, arms[0])
     if by_label and not truth.asked:
         what = f"found labels of {truth.source} that are not many, of 0 and 1, for each example"
@@ -99,7 +103,7 @@ def compare_values(
     """
     from toolnoise.comparison.sniff import kind_of_numbers
 
-    _require_two(arms)
+    _require_number(arms)
     paths, kind = given.paths(arms[0]), LOSSES if losses else VALUES
     if paths is not None:
         kind = kind_of_numbers(paths, kind if losses else None) or kind
@@ -128,21 +132,19 @@ def compare_questions(
     A log is a path, or a list of paths, one a run. `metric` is a score that the logs have; questions alike in the field
     `cluster` are one draw.
     """
-    from toolnoise.comparison.evals import compared_logs, log_files, logs_text
+    from toolnoise.comparison.evals import compared_logs, log_files
     from toolnoise.comparison.evals.scored import Asked
 
-    _require_two(logs)
+    _require_number(logs)
     files = [given.paths(log) for log in logs]
     if None in files:
         raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
-    if paired and same_start:
-        raise BadArgument("paired", "found same_start, too", "one of them")
     assumption = _assumed(paired, same_start)
     arms = log_files.read_all([log for log in files if log], Asked(metric, cluster), paired=paired)
     found = compared_logs.compare_all(arms, cluster, assumption)
     scale, unit = (100, ", points") if found[0].shares else (1, "")
     label = f"difference in {found[0].metric}{unit}"
-    return _result(logs_text.blocks(found), logs_text.as_json(found), "difference", label, scale)
+    return _result(compared_logs.blocks(found), compared_logs.as_json(found), "difference", label, scale)
 
 
 def labels_of(labels: Any, first: Any = None) -> Truth:
@@ -173,29 +175,35 @@ def _on_examples(
     arms: Sequence[Any], kind: str, truth: Truth | None, paired: bool, same_start: bool, by_label: Sequence[str] = ()
 ) -> Result:
     """Arms compared by what their runs say of examples."""
+    assumption = _assumed(paired, same_start)
     read = [arm_of(given.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
-    examples.require_comparable(read, paired, same_start)
-    found = comparison.compare_all(read, _assumed(paired, same_start), by_label)
+    examples.require_comparable(read, assumption)
+    found = comparison.compare_all(read, assumption, by_label)
     words = comparison_text.WORDS[found[0].kind]
     label = f"difference in {words.name}" + f",{words.unit}" * bool(words.unit)
     blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)
     return _result(blocks, values, f"{words.key}difference", label, words.scale)
 
 
-def _require_two(arms: Sequence[Any]) -> None:
+def _require_number(arms: Sequence[Any]) -> None:
     if len(arms) < 2:
-        raise BadArgument("ARMS", f"found {len(arms)}", "two or more arms")
+        raise BadArgument("ARMS", f"found {len(arms)}", "two or more arms; or metric, if one table has metrics of all")
+    if len(arms) > len(NAMES):
+        raise BadArgument("ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
 
 
 def _assumed(paired: bool, same_start: bool) -> Assumption:
+    if paired and same_start:
+        raise BadArgument("paired", "found same_start, too", "one of them")
     return "paired" if paired else "same start" if same_start else "independent"
 
 
 def _result(blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Result:
     """What was found; one quantity of each pair of arms is drawn."""
     pairs = values.get("comparisons", [values])
-    rows, printed = partial(_rows, pairs), [block.rows for block in blocks]
-    return Result(laid_out(blocks), values, rows, _picture(pairs, quantity, label, scale), printed=printed)
+    rows = [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
+    picture = _picture(pairs, quantity, label, scale)
+    return Result(laid_out(blocks), values, rows, picture, [block.rows for block in blocks])
 
 
 def _picture(pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scale: float = 1) -> Any:
@@ -205,16 +213,3 @@ def _picture(pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scal
     return of_intervals(
         label, [dict(zip(keys, (name, *of), strict=True)) for name, of in zip(names, ends, strict=True)]
     )
-
-
-def _rows(pairs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    return [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
-
-
-def _rows_of_metrics(pairs: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    return [
-        {"a": pair["a"]["name"], "b": pair["b"]["name"], "quantity": pair["metric"]}
-        | dict(zip(("value", "low", "high"), pair["difference"].values(), strict=True))
-        | {name: pair[name] for name in ("pvalue", "pvalue_holm", "test")}
-        for pair in pairs
-    ]

@@ -10,15 +10,14 @@ import numpy as np
 
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
+from toolnoise.comparison.read_arms import NAMES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from toolnoise.comparison.metric_columns import Asked
+    from toolnoise.comparison.metric_layouts import Frame
 
 # Of a direction: all metrics, or those named.
 Directed = bool | str | Sequence[str]
-NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WANTED = "an array, or something that NumPy makes one of: a tensor, a DataFrame, a list of numbers"
 
 
@@ -77,19 +76,23 @@ def array(name: str, given: Any) -> np.ndarray:
     return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found
 
 
-def metric_tables(arms: Sequence[Any]) -> "tuple[list[list[str]], dict[str, pd.DataFrame]]":
-    """The paths of each arm, or what it is called; and the tables that are in memory, by what they are called."""
+def metric_tables(arms: Sequence[Any]) -> "list[list[str | Frame]]":
+    """The paths of each arm, or its table in memory."""
     if not 1 <= len(arms) <= len(NAMES):
         raise BadArgument("ARMS", f"found {len(arms)}", f"a table, or one for each arm, at most {len(NAMES)}")
-    named = [paths(arm) or [name_of_arm(place)] for place, arm in enumerate(arms)]
-    tables = {name_of_arm(place): arm for place, arm in enumerate(arms) if paths(arm) is None}
-    return named, {name: _table(name, table) for name, table in tables.items()}
+    return [[*(paths(arm) or [_table(name_of_arm(place), arm)])] for place, arm in enumerate(arms)]
 
 
-def _table(name: str, given: Any) -> "pd.DataFrame":
+def called(arm: "Sequence[str | Frame]") -> str:
+    """The paths of an arm, or what its table is called, for messages."""
+    return ", ".join(one if isinstance(one, str) else one.path for one in arm)
+
+
+def _table(name: str, given: Any) -> "Frame":
     """A DataFrame of pandas or polars, a Series with an index that has names, or one number a run."""
     import pandas as pd
 
+    from toolnoise.comparison.metric_layouts import Frame
     from toolnoise.comparison.table_files import of_frame
 
     if hasattr(given, "write_csv"):  # polars
@@ -104,9 +107,10 @@ def _table(name: str, given: Any) -> "pd.DataFrame":
         given = pd.DataFrame({0: numbers})
     if not len(given):
         raise BadInput(name, "", "found nothing", "a line or a number for each run")
-    frame = of_frame(given)
-    # Numbers are no names of columns.
-    return frame.set_axis([""] * frame.shape[1], axis=1) if all(isinstance(of, Number) for of in given) else frame
+    table = of_frame(given)
+    if all(isinstance(name, Number) for name in given):  # numbers are no names of columns
+        table = table.set_axis([""] * table.shape[1], axis=1)
+    return Frame(name, table)
 
 
 def texts(given: str | Sequence[str] | None) -> list[str]:
@@ -117,13 +121,13 @@ def texts(given: str | Sequence[str] | None) -> list[str]:
 def asked_of_tables(
     metric: str | Sequence[str],
     *,
-    by: str | None,
-    seed: str | None,
-    session: str | None,
-    last: bool,
-    best: bool,
-    lower: Directed,
-    higher: Directed,
+    by: str | None = None,
+    seed: str | None = None,
+    session: str | None = None,
+    last: bool = False,
+    best: bool = False,
+    lower: Directed = False,
+    higher: Directed = False,
     paired: bool = False,
 ) -> "Asked":
     """What is asked of tables; what contradicts itself is refused."""

@@ -1,14 +1,12 @@
 """`tn.keep`: which of many changes, tried one after another, to keep."""
 
-from functools import partial
-from operator import getitem
 from typing import Any
 
 from toolnoise.api import given
 from toolnoise.api.results import Result
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import keep as rules
-from toolnoise.comparison import keep_text, loop_tables
+from toolnoise.comparison import loop_tables
 from toolnoise.comparison.metric_names import directed, require_directions
 from toolnoise.comparison.metric_runs import require_own_sessions
 
@@ -48,7 +46,7 @@ def keep(
     values = -runs.values if direction.lower else runs.values
     loop = rules.replay(zip(runs.changes, values.tolist(), strict=True), rule)
     answer = rules.answer(loop)
-    found = keep_text.as_json(loop, answer)
+    found = rules.as_json(loop, answer)
     read = [f"the column {runs.column} says the change", direction.better]
-    text = "\n".join([keep_text.as_text(loop, answer, found, metric), *read])
-    return Result(text, found, partial(getitem, found, "changes"))
+    text = "\n".join([rules.as_text(loop, answer, found, metric), *read])
+    return Result(text, found, found["changes"])

@@ -1,7 +1,6 @@
 """`tn.noise`: how far runs of one method are apart, and how far chance alone would put them."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -58,11 +57,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
         if metric == "accuracy_sd"
     ]
     picture = of_intervals("SD of accuracy, points", drawn)
-    return Result(_text(rows, answers.runs, of_all), values, partial(_table, rows), picture)
-
-
-def _table(rows: Sequence[Row]) -> Sequence[Mapping[str, Any]]:
-    return [row_of(*row) for row in rows]
+    return Result(_text(rows, answers.runs, of_all), values, [row_of(*row) for row in rows], picture)
 
 
 def _measured(answers: Arm, labels: np.ndarray, stream: int) -> list[Row]:

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from toolnoise.api import given
-from toolnoise.api.results import Result, drawn_by
+from toolnoise.api.results import Result
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.comparison import sample_size
+from toolnoise.comparison import figures, sample_size
 from toolnoise.stats.power import LEVEL, POWER
 
 
 def plan(
     *,
     gain: float | Sequence[float] | None = None,
-    ratio: float | Sequence[float] | None = None,
-    margin: float | Sequence[float] | None = None,
     runs: int | Sequence[int] | None = None,
     sd: float | None = None,
     sd_runs: int | None = None,
@@ -39,7 +37,7 @@ def plan(
     level: float = LEVEL,
     power: float = POWER,
 ) -> Result:
-    """The runs per arm that claims need, or what numbers of runs can show; arguments are those of `toolnoise plan`.
+    """The runs per arm that a gain needs, or the gains that numbers of runs can show.
 
     `gain` and `sd` are in percentage points of accuracy. `pilot` is a study's stability.csv, of which `model`,
     `dataset`, `hardware` and `variant` choose a cell; or with `metric` tables with one number a run, in its own unit:
@@ -52,7 +50,6 @@ def plan(
     cell = dict(zip(sample_size.CELL, (model, dataset, hardware, variant), strict=True))
     of_tables: dict[str, Any] = {"by": by, "seed": seed, "session": session, "last": last, "best": best}
     of_tables |= {"lower": lower, "higher": higher}
-    spread: sample_size.Spread | None
     if metric:
         _refuse({"sd": sd, "sd_runs": sd_runs, **cell}, "found metric, which reads tables")
         spread = _spread_of_tables(_arms(pilot), given.asked_of_tables(metric, **of_tables), given.texts(arm))
@@ -62,22 +59,20 @@ def plan(
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
         spread = sample_size.spread_of(paths, cell, None if sd is None else float(sd), sd_runs)
-    planned = sample_size.plan(spread, _several(gain), _several(ratio), _several(margin), _several(runs), level, power)
+    planned = sample_size.plan(spread, _several(gain), _several(runs), level, power)
     values = sample_size.as_json(planned)
-    text, rows, picture = sample_size.as_text(planned), partial(_rows, values), partial(drawn_by, "draw_power", planned)
-    return Result(text, values, rows, picture, partial(drawn_by, "write_power", planned))
+    rows, picture = [*values["needed"], *values["shown"]], partial(figures.draw_power, planned)
+    return Result(sample_size.as_text(planned, values), values, rows, picture)
 
 
 def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) -> sample_size.Spread:
-    from toolnoise.comparison import metric_pilot
     from toolnoise.comparison.metric_tables import read_runs
 
     if not arms:
         raise BadArgument("metric", "given without pilot", "the tables of the pilot")
-    named, tables = given.metric_tables(arms)
-    files = [file for of_arm in named for file in of_arm]
-    runs = read_runs([[file] for file in files], asked, arms_are="or one", tables=tables)
-    return metric_pilot.spread(runs, ", ".join(files), chosen)
+    tables = [table for of_arm in given.metric_tables(arms) for table in of_arm]
+    runs = read_runs([[table] for table in tables], asked, arms_are="or one")
+    return sample_size.spread_of_runs(runs, given.called(tables), chosen)
 
 
 def _arms(pilot: Any) -> list[Any]:
@@ -93,10 +88,6 @@ def _refuse(arguments: Mapping[str, Any], why: str) -> None:
             raise BadArgument(name, why, "leave it out")
 
 
-def _rows(values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return [*values["needed"], *values["shown"]]
-
-
-def _several(given: Any) -> Any:
+def _several(given: Any) -> list[Any]:
     """A number or several, also NumPy's, as a list of Python's."""
-    return None if given is None else np.atleast_1d(given).tolist()
+    return [] if given is None else np.atleast_1d(given).tolist()

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +52,7 @@ def read_results(path: str | Path) -> StudyResults:
         values = summary.as_json(study)
         text, cells = summary.as_text(study), tuple(study.cells)
         picture = of_intervals("answers that change between two runs, %", _churns(tables.get("stability")))
-        return StudyResults(
-            text, values, partial(getitem, values, "cells"), picture, name=study.name, cells=cells, tables=tables
-        )
+        return StudyResults(text, values, values["cells"], picture, name=study.name, cells=cells, tables=tables)
 
 
 def _table(file: Path) -> "pd.DataFrame":

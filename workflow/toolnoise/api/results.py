@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.comparison import figures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,22 +21,21 @@ if TYPE_CHECKING:
 
 POINTS = 100  # in a share
 DRAWING = ("matplotlib", "seaborn")
+FORMATS = (".pdf", ".svg", ".png")
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
     """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
 
-    `rows` are those of its table, `picture` draws it, `figure` writes a figure of several panels. They are made when
-    somebody asks for them, and are functions of modules, so that a result can be pickled. `printed` are the tables of
-    the text: lines of cells, the heading first.
+    `rows` are those of its table. `picture` draws it, and is a function of a module, so that a result can be pickled.
+    `printed` are the tables of the text: lines of cells, the heading first.
     """
 
     text: str
     values: Mapping[str, Any] = field(hash=False)
-    rows: Callable[[], Sequence[Mapping[str, Any]]] = field(compare=False)
+    rows: Sequence[Mapping[str, Any]] = field(compare=False)
     picture: Callable[["Axes | None"], "Axes"] | None = field(default=None, compare=False)
-    figure: Callable[[str], None] | None = field(default=None, compare=False)
     printed: Sequence[Sequence[Sequence[str]]] = field(default=(), compare=False)
 
     def __getitem__(self, name: str) -> Any:
@@ -57,7 +58,7 @@ class Result:
         """The values as a table of pandas, a line each."""
         import pandas as pd
 
-        return pd.DataFrame(list(self.rows()))
+        return pd.DataFrame(list(self.rows))
 
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """Draw the finding with its intervals, into these axes if there are any; return Matplotlib's axes."""
@@ -67,11 +68,17 @@ class Result:
             return self.picture(axes)
 
     def write_figure(self, path: str) -> None:
-        """Write the figure of a plan, or of a comparison of tables; the suffix is the format."""
-        if self.figure is None:
-            raise BadInput("write_figure", "", "is for plans and comparisons of tables", "plot() draws others")
+        """Draw the finding in a file, .pdf, .svg or .png: equal findings give equal bytes."""
+        if Path(path).suffix not in FORMATS:
+            raise BadArgument("figure", f"found {path}", f"a name ending in {', '.join(FORMATS)}")
         with _with_matplotlib():
-            self.figure(path)
+            from matplotlib import pyplot
+
+            from toolnoise.figures import sheets
+
+            figure = self.plot().get_figure()
+            sheets.save_as(figure, path)
+            pyplot.close(figure)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.text)}</pre>"
@@ -96,13 +103,6 @@ def _with_matplotlib() -> Iterator[None]:
         raise BadInput(name, "", "not installed", f"pip install {' '.join(DRAWING)}") from None
 
 
-def drawn_by(function: str, found: Any, where: Any) -> Any:
-    """What a function of `comparison.figures` draws, which imports Matplotlib."""
-    from toolnoise.comparison import figures
-
-    return getattr(figures, function)(found, where)
-
-
 def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
     """The numbers in nested values, a line each: those with an interval have its ends."""
     rows: list[dict[str, Any]] = []
@@ -120,26 +120,7 @@ def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
 
 def of_intervals(label: str, rows: Sequence[Mapping[str, Any]]) -> Callable[["Axes | None"], "Axes"]:
     """A picture of values with intervals, each with its `quantity`; `label` says what they are, and in which unit."""
-    return partial(_draw, label, rows)
-
-
-def _draw(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | None") -> "Axes":
-    """A dot for each value with an interval, below one another, with the first on top."""
-    from matplotlib import pyplot
-
-    shown = [row for row in rows if None not in (row["value"], row["low"], row["high"])]
-    if not shown:
-        raise BadInput("plot", "", "found no value with an interval", "one or more: the text says why")
-    if axes is None:
-        _, axes = pyplot.subplots(figsize=(6, 0.9 + 0.3 * len(shown)), layout="constrained")
-    for place, row in enumerate(shown):
-        axes.plot([row["low"], row["high"]], [place, place], color="tab:blue", linewidth=2)
-        axes.plot(row["value"], place, "o", color="tab:blue")
-    axes.set_yticks(range(len(shown)), [row["quantity"] for row in shown])
-    axes.set_ylim(len(shown) - 0.5, -0.5)
-    axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
-    axes.set_xlabel(f"{label} (lines: 95 % intervals)")
-    return axes
+    return partial(figures.draw_intervals, label, rows)
 
 
 def plain(estimate: "Estimate", scale: float = 1) -> dict[str, float | None]:

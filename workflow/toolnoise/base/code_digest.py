@@ -52,14 +52,14 @@ def key(path: Path) -> str:
 
     So no circle of modules has a key, and neither has what does not count or is only the docstring of a package.
     """
-    text = read(path).text
+    text = source_text(path).text
     assert text
     return "" if name_of(path) in UNCOUNTED or is_docstring(path) else _key_of_text(text)
 
 
 def is_docstring(path: Path) -> bool:
     """Whether a file is that of a package of this one, and has nothing but a docstring."""
-    text = read(path).text if path.name == PACKAGE_FILE else None
+    text = source_text(path).text if path.name == PACKAGE_FILE else None
     return text is not None and not text.does_something
 
 
@@ -122,8 +122,8 @@ def _paths(*modules: str, through: bool = True) -> dict[Path, str]:
         path, beside = waiting.pop()
         if path in digests or (not through and name_of(path) in UNCOUNTED):
             continue
-        digests[path] = read(path).sha256
-        for name in read(path).imported:
+        digests[path] = source_text(path).sha256
+        for name in source_text(path).imported:
             if source := _followed(name) or (_source(name, (beside,)) if beside else None):
                 waiting.append((source, beside))
     return digests
@@ -162,14 +162,14 @@ def _followed(module: str) -> Path | None:
 
 
 @functools.cache
-def read(path: Path) -> SourceText:
+def source_text(path: Path) -> SourceText:
     """A source file as it counts.
 
     A training program may be for another Python: of a text that this one cannot read, no import is known.
     """
     source = path.read_bytes()
     try:
-        tree = code_text.parsed(source)
+        tree = code_text.parse_python(source)
     except code_text.UNREADABLE:
         if _is_own(path):
             raise

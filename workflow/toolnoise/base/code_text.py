@@ -35,7 +35,7 @@ class Notebook(NamedTuple):
     rest: str
 
 
-def parsed(code: str | bytes) -> ast.Module:
+def parse_python(code: str | bytes) -> ast.Module:
     """The tree of a text that others wrote; what Python would warn of in it is its author's business."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -82,7 +82,7 @@ def notebook(source: bytes) -> Notebook:
     """The parts of a notebook."""
     whole = json.loads(source)
     cells = [cell for cell in whole["cells"] if cell["cell_type"] == "code"]
-    code = parsed("\n".join("".join(cell.pop("source")) for cell in cells))
+    code = parse_python("\n".join("".join(cell.pop("source")) for cell in cells))
     return Notebook(code, json.dumps(whole, sort_keys=True))
 
 

@@ -31,7 +31,7 @@ def words(command: str, where: str = "command") -> list[str]:
 def required(words: Sequence[str], where: str = "command") -> list[str]:
     """The words of a command, if there are any and all their placeholders are known."""
     if not words:
-        raise BadInput(where, "", "no program", "such as: python train.py --seed {init} --out {out}")
+        raise BadInput(where, "", "no program", "such as: python train.py --seed {init}")
     for name in placeholders(words):
         if name not in PLACEHOLDERS and not _NAME.fullmatch(name):
             allowed = ", ".join(f"{{{known}}}" for known in (*PLACEHOLDERS, f"{VARIABLE}NAME"))

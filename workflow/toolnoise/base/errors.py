@@ -75,7 +75,7 @@ def errors_in_one_line(job: str = "") -> Iterator[None]:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:
-        fault = faults.line(error)
+        fault = faults.fault_line(error)
         if not fault:
             raise
         _end(" ".join(f"{job}: {fault}".removeprefix(": ").split()))

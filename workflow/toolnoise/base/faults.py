@@ -41,16 +41,16 @@ TEMPORARY = re.compile(r"^No usable temporary directory")
 MEMORY = re.compile(r"can't allocate memory|RESOURCE_EXHAUSTED|[Oo]ut of memory|OOM when allocating|bad_alloc")
 
 
-def called(error: OSError) -> str:
+def fault_name(error: OSError) -> str:
     """What an error is called."""
     return CALLED.get(error.errno, error.strerror or str(error))
 
 
-def line(error: BaseException) -> str:
+def fault_line(error: BaseException) -> str:
     """The fault that an exception stands for, with its path, on one line; empty if it is a defect."""
     error = _behind(error)
     if isinstance(error, OSError) and error.errno in CALLED:
-        return f"{_place(error) or 'a file'}: {called(error)}"
+        return f"{_place(error) or 'a file'}: {fault_name(error)}"
     if isinstance(error, FileNotFoundError) and TEMPORARY.search(error.strerror or ""):
         return f"temporary files: {error.strerror}; make room on one of their disks, or set TMPDIR"
     if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error.name or "")):
@@ -64,7 +64,7 @@ def line(error: BaseException) -> str:
 
 
 @contextmanager
-def at(path: Path, scratch: str = "") -> Iterator[None]:
+def naming_output(path: Path, scratch: str = "") -> Iterator[None]:
     """Name the output in an error about its scratch file, or about no file: a write does not know its path.
 
     `scratch` is how the name of its scratch file or folder begins.

@@ -17,7 +17,7 @@ _KEY = re.compile(r"([^\s=]+)=")
 _DECODER = json.JSONDecoder()
 
 
-def text(values: Mapping[str, Any]) -> str:
+def values_as_text(values: Mapping[str, Any]) -> str:
     """Values as text: the name first, then by their keys, so that the order in a file changes nothing."""
     return " ".join(f"{key}={_value(values[key])}" for key in sorted(values, key=lambda key: (key != "name", key)))
 
@@ -28,7 +28,7 @@ def _value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-def parsed(line: str, option: str) -> dict[str, Any]:
+def values_in_text(line: str, option: str) -> dict[str, Any]:
     """The values in a text, which an option of the command line gave."""
     values: dict[str, Any] = {}
     position = 0

@@ -19,7 +19,11 @@ GENERATORS = {
     ),
     "numpy.random": Cause(
         "it draws from NumPy's global generator, which nothing has seeded",
-        "call numpy.random.seed(seed) first, or use one numpy.random.default_rng(seed) (scikit-learn: random_state=seed)",
+        "call numpy.random.seed(seed) first, use one numpy.random.default_rng(seed), or pass random_state=seed",
+    ),
+    "keras": Cause(
+        "Keras draws the seed of a layer from Python's random, which nothing has seeded",
+        "call keras.utils.set_random_seed(seed) first",
     ),
     "torch": Cause(
         "it draws from PyTorch's global generator, which nothing has seeded",
@@ -80,6 +84,10 @@ CAUSES = {
     ),
     "fixed": Cause("a generator has a seed that nothing changes", "give it the seed of the source"),
     "shell": Cause("the shell, or one of its commands, draws without a seed", "give it a seed, or draw elsewhere"),
+    "draw": Cause(
+        "a framework draws from its own generator, which nothing has seeded",
+        "call keras.utils.set_random_seed(seed) or tensorflow.random.set_seed(seed) first",
+    ),
     "operation": Cause(
         "it gives another result for equal inputs",
         "use one thread, or the deterministic way of this operation if it has one",
@@ -92,7 +100,7 @@ NAMES = tuple(
         ("entropy", r"^uuid\.|urandom|^secrets\.|SystemRandom|getrandom|entropy|random_bytes"),
         (
             "generator",
-            r"default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random\b|Generator\.seed",
+            r"default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random$|Generator\.seed",
         ),
         ("generator", r"(^|\.)(seed|manual_seed|set_seed|PRNGKey|key|SeedGenerator|set_random_seed)$"),
         ("clock", r"^time\.|datetime|perf_counter|monotonic|^timeit\.|Event\.(is_set|wait)|strftime"),
@@ -102,10 +110,14 @@ NAMES = tuple(
         ("name", r"tempfile|mkdtemp|mkstemp|gettemp"),
         ("files", r"listdir|scandir|iterdir|r?glob\b|\bos\.walk|Path\.walk"),
         ("memory", r"\bempty(_like|_strided)?$|new_empty"),
-        ("ready", r"as_completed|imap_unordered|[Qq]ueue.*\.get|\bwait\b|^(awaited|next|iter)$|Future|Task"),
+        ("ready", r"as_completed|imap_unordered|IMapUnordered|[Qq]ueue.*\.get|\bwait\b|^awaited$|Future|Task"),
         ("program", r"^subprocess\.|Popen|os\.popen|check_output|communicate"),
         ("database", r"sqlite|Cursor|fetch(one|all|many)|read_sql"),
-        ("machine", r"sysconf|psutil|getloadavg|cpu_count|disk_usage|gethostname|environ|getenv|mem_get_info"),
+        ("draw", r"^(tensorflow|keras|jax)\..*(random|initializers)"),
+        (
+            "machine",
+            r"sysconf|psutil|getloadavg|cpu_count|disk_usage|gethostname|environ|getenv|mem_get_info|getmtime|\.l?stat$",
+        ),
     )
 )
 # What differs between any two runs, and hardly ever matters.

@@ -28,7 +28,7 @@ PHASES = {
     "order of examples": "Both runs have the same examples with the same results, in another order.",
 }
 NOT_OBSERVED = "Not observed: no part of it is run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)."
-FAILED = "Not observed: the program fails when it is observed."
+FAILED = "Not observed: the program fails when it is observed:"
 ALIKE = "The observed runs end equal: the runs differ only sometimes, or observing hides the difference."
 ELSEWHERE = "All calls that were observed agree: what differs is in no call of the program's own Python code."
 MOST_POSSIBLE = 5
@@ -74,7 +74,7 @@ def diagnose(
     one = observed.run()
     other = observed.run() if one else None
     if one is None or other is None:
-        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [FAILED])
+        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [f"{FAILED} {observed.failure}"])
     if first := _left(runs, outcomes, one, other, left):
         return Diagnosis(when, [first], [], [])
     if one.is_empty or other.is_empty:
@@ -82,17 +82,27 @@ def diagnose(
     seen = [*first_difference.roots(one, other), *first_difference.orders(one, other)]
     if not differences.between(one.outcome, other.outcome).files:
         likely = [root for root in seen if causes.kind_of(root.name) not in causes.USUAL]
-        return Diagnosis(when, [], _first([*signs, *_places(likely, text)]), [ALIKE])
+        return Diagnosis(when, [], _first([*signs, *_places(likely, text, left)]), [ALIKE])
     proof = Experiments(observed, [*outcomes, one.outcome, other.outcome]).proof(one, other)
     if proof:
-        proven = _places(proof.roots, text, proof.evidence, proof.kind)
+        inner = _within(proof.roots, first_difference.orders(one, other))
+        evidence = proof.evidence
+        if inner:
+            file, line = proof.roots[0].at
+            evidence += f" Within it ({file}:{line}), the inputs come to {called(inner[0].name)} here in another order."
+        proven = _places(inner or proof.roots, text, left, evidence, proof.kind)
         if proven:
             return Diagnosis(when, proven, [], [])
-        return Diagnosis(when, [], _first([*_places(seen, text), *signs]), [proof.evidence])
+        return Diagnosis(when, [], _first([*_places(seen, text, left), *signs]), [proof.evidence])
     # An order says more than what is only the clock.
     usual = [root for root in seen if root.kind == "result" and causes.kind_of(root.name) in causes.USUAL]
-    places = _places([root for root in seen if root not in usual], text)
-    return Diagnosis(when, [], _first([*places, *signs, *_places(usual, text)]), [] if seen else [ELSEWHERE])
+    places = _places([root for root in seen if root not in usual], text, left)
+    return Diagnosis(when, [], _first([*places, *signs, *_places(usual, text, left)]), [] if seen else [ELSEWHERE])
+
+
+def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
+    """The first place that gets its inputs in another order while a call that is at fault runs: it is nearer."""
+    return [root for root in orders if roots[0].encloses(root)][:1] if len(roots) == 1 else []
 
 
 def _left(
@@ -120,22 +130,27 @@ def _first(places: Sequence[Place]) -> list[Place]:
     return [place for place in dict.fromkeys(places) if unique[place.file, place.line] == place][:MOST_POSSIBLE]
 
 
-def _places(roots: Sequence[Root], text: Sequence[SourceFile], evidence: str = "", kind: str = "") -> list[Place]:
-    return [_place(root, text, evidence or _seen(root), kind) for root in roots]
+def _places(
+    roots: Sequence[Root], text: Sequence[SourceFile], left: LeftFiles, evidence: str = "", kind: str = ""
+) -> list[Place]:
+    return [_place(root, text, left, evidence or _seen(root), kind) for root in roots]
 
 
-def _place(root: Root, text: Sequence[SourceFile], evidence: str, kind: str) -> Place:
+def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: str, kind: str) -> Place:
     file, line = root.at
-    if root.kind == "order":
+    generator = root.generator
+    if generator:
+        kind = "unseeded"
+        generator = "keras" if generator == "random" and root.name.startswith("keras.") else generator
+    elif "folder" in root.marks:
+        kind = "folder"
+    elif root.kind == "order":
         kind = "shared" if root.apart else "order"
-    elif root.kind == "turns":
-        kind = causes.kind_of(root.name)
-        kind = "turns" if kind == "operation" else kind
-    elif root.name == "iterate":
-        kind = "set"
-    else:
-        kind = kind if kind in ("shared",) else causes.kind_of(root.name)
-    return causes.place(kind, file, line, code_of(file, line, text), evidence, root.generator)
+    elif not kind:
+        kind = "set" if root.name == "iterate" or "set" in root.marks else causes.kind_of(root.name)
+        if kind == "operation":
+            kind = "turns" if root.kind == "turns" else "left" if any(map(left.has, root.texts)) else kind
+    return causes.place(kind, file, line, code_of(file, line, text), evidence, generator)
 
 
 def _seen(root: Root) -> str:
@@ -143,12 +158,12 @@ def _seen(root: Root) -> str:
     name = called(root.name)
     if root.kind == "order":
         by = "threads come to" if root.apart else "the inputs come to"
-        return f"Seen: {by} `{name}` in another order in each run."
+        return f"Seen: {by} {name} in another order in each run."
     if root.kind == "generator":
-        return f"Seen: the state of the generator of {root.generator} differed from the start, before `{name}` drew."
+        return f"Seen: the state of the generator of {root.generator} differed from the start, before {name} drew."
     if root.values != ("", ""):
-        return f"Seen: for equal inputs `{name}` gave {root.values[0]} and {root.values[1]}."
-    return f"Seen: for equal inputs `{name}` gave different results."
+        return f"Seen: for equal inputs {name} gave {root.values[0]} and {root.values[1]}."
+    return f"Seen: for equal inputs {name} gave different results."
 
 
 def code_of(file: str, line: int, text: Sequence[SourceFile]) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.base.times import is_time
-from toolnoise.checking import state_paths, tensors, unmodified
+from toolnoise.checking import tensors, unmodified
 from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
 from toolnoise.formulas.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
 
@@ -40,17 +40,17 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     """All that differs; `files` is empty if nothing does."""
     kinds = {LOGITS: "logits", PREDICTIONS: "predictions", _file_of_losses(outcome): "losses", LABELS: "labels"}
     arrays = ({name: getattr(each, kind) for name, kind in kinds.items()} for each in (outcome, other))
-    files = state_paths.unequal(*arrays)
+    files = tensors.names_of_unequal(*arrays)
     printed = _metrics(outcome.printed, other.printed)
     changed = _metrics(outcome.metric or {}, other.metric or {}) | printed
     metrics = {name: pair for name, pair in changed.items() if not is_time(name)}
-    weights = state_paths.unequal(outcome.weights or {}, other.weights or {})
+    weights = tensors.names_of_unequal(outcome.weights or {}, other.weights or {})
     epoch, column = _first(outcome.history, other.history)
     files += [METRIC] if metrics.keys() - printed.keys() else []
     files += [name for name in metrics if name in printed]
     files += ["weights"] if weights or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
-    files += [GROUPS] if state_paths.unequal(outcome.groups, other.groups) else []
+    files += [GROUPS] if tensors.names_of_unequal(outcome.groups, other.groups) else []
     changes = {name: unmodified.change(name, file, other.files[name]) for name, file in outcome.files.items()}
     outputs = {name: change for name, change in changes.items() if change}
     files += outputs
@@ -140,7 +140,8 @@ def _sorted_equal(first: Outcome, other: Outcome) -> bool:
 def parts(changed: Difference) -> list[str]:
     """What differs between two runs, in a person's words."""
     told = []
-    if changed.examples:
+    # The rows of a file that --output names are told as its own: they may be weights.
+    if changed.examples and not any(name.endswith(".npy") for name in changed.outputs):
         told.append(f"predictions: {share(changed)}")
     if changed.largest is not None:
         told.append(f"largest difference of a logit or value: {size(changed.largest)}")

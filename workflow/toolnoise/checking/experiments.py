@@ -37,27 +37,37 @@ class Experiments:
         # Runs that nothing was changed in: whether some of them were equal by chance.
         self._free = list(outcomes)
         self._kept: Observed | None = None
+        self._are_by_turn = False
 
     def _has_room_for(self, runs: int) -> bool:
         return self._runs.started + runs <= MOST_RUNS
 
     def proof(self, one: Observed, other: Observed) -> Proof | None:
         """The places that make runs differ, if an experiment shows them."""
-        roots = sorted(first_difference.roots(one, other), key=_usual_last)
-        found = self._by_values(roots) if roots else None
-        if not found and any(root.apart and root.kind == "result" for root in roots):
-            found = self._by_one_value([root for root in roots if root.apart and _usual_last(root)[0] == 0])
-        if not found and not roots:
-            found = self._by_values(first_difference.turns(one, other))
-        return found or self._by_hash_seed(roots) or self._by_turn(one, other)
+        roots = _in_order_of_trial(first_difference.roots(one, other))
+        inner = [root for root in roots if not any(map(root.encloses, roots))]
+        apart = [root for root in inner if root.apart and not _is_usual(root)]
+        return (
+            (self._keep(roots) and (self._by_values(inner) or self._by_one_value(apart)))
+            or (len(inner) < len(roots) and self._by_values(roots))
+            or self._by_turns(first_difference.turns(one, other)[:2])
+            or self._by_hash_seed(roots)
+            or self._by_threads_in_turn(one, other)
+            or None
+        )
+
+    def _keep(self, roots: Sequence[Root]) -> bool:
+        """Run it once more, and keep the values of some places."""
+        if not roots or not self._has_room_for(2):
+            return False
+        self._kept = self._observed.run(keep=[START, *(root.place for root in roots)])
+        if self._kept is not None:
+            self._free.append(self._kept.outcome)
+        return self._kept is not None
 
     def _by_values(self, roots: Sequence[Root]) -> Proof | None:
-        if not roots or not self._has_room_for(2):
+        if not roots:
             return None
-        self._kept = self._observed.run(keep=[START, *(root.place for root in roots)])
-        if self._kept is None:
-            return None
-        self._free.append(self._kept.outcome)
         if self._suffices(roots[:1]):
             return _proved(roots[:1])
         if len(roots) == 1 or not self._suffices(roots):
@@ -67,11 +77,21 @@ class Experiments:
         while high - low > 1 and self._has_room_for(2):
             middle = (low + high) // 2
             low, high = (low, middle) if self._suffices(roots[:middle]) else (middle, high)
-        if high > 1 and self._suffices(roots[high - 1 : high]):
+        if self._suffices(roots[high - 1 : high]):
             return _proved(roots[high - 1 : high])
-        if high > 2 and self._suffices([roots[0], roots[high - 1]]):
-            return _proved([roots[0], roots[high - 1]])
-        return _proved(roots[:high])
+        needed = list(roots[:high])
+        for root in roots[: high - 1]:
+            fewer = [each for each in needed if each is not root]
+            if len(fewer) > 1 and self._suffices(fewer):
+                needed = fewer
+        return _proved(needed)
+
+    def _by_turns(self, roots: Sequence[Root]) -> Proof | None:
+        """What ends a loop changes while the program runs: it is kept by its turn, whatever it got."""
+        self._are_by_turn = True
+        found = self._by_values(roots) if self._keep(roots) else None
+        self._are_by_turn = False
+        return found
 
     def _suffices(self, roots: Sequence[Root]) -> bool:
         """Whether a run with the values that some places had in the kept run ends like it."""
@@ -80,51 +100,66 @@ class Experiments:
     def _is_like_kept(self, roots: Sequence[Root]) -> bool:
         if self._kept is None or not self._has_room_for(1):
             return False
-        again = self._observed.run(**_fixed(roots))
+        again = self._observed.run(**_fixed(roots), by_turn=self._are_by_turn)
         return again is not None and _are_equal(self._kept.outcome, again.outcome)
 
     def _is_certain(self, holds: Callable[[], bool]) -> bool:
-        if not holds():
-            return False
+        return holds() and (not self._are_some_equal() or all(holds() for _ in range(REPEATS)))
+
+    def _are_some_equal(self) -> bool:
+        """Whether some of the runs in which nothing was changed are equal: then an equal run may be so by chance."""
         pairs = [(a, b) for number, a in enumerate(self._free) for b in self._free[:number]]
-        by_chance = any(_are_equal(a, b) for a, b in pairs)
-        return not by_chance or all(self._has_room_for(1) and holds() for _ in range(REPEATS))
+        return any(_are_equal(a, b) for a, b in pairs)
+
+    def _are_all_equal(self, run: Callable[[str], Outcome | None]) -> bool:
+        """Whether runs that are changed in one way are equal."""
+        number = 2 + self._are_some_equal()
+        outcomes = [run(str(each)) for each in range(1, number + 1)] if self._has_room_for(number) else [None]
+        return all(each is not None and _are_equal(outcomes[0], each) for each in outcomes)
 
     def _by_one_value(self, roots: Sequence[Root]) -> Proof | None:
         """Processes and threads may take other pieces of work in each run: then each turn gets the same value."""
-        if not roots or not self._has_room_for(2) or self._kept is None:
+
+        def run(_number: str) -> Outcome | None:
+            again = self._observed.run(**_fixed(roots), constant=True)
+            return again and again.outcome
+
+        if not roots or self._kept is None or not self._are_all_equal(run):
             return None
-        pair = [self._observed.run(**_fixed(roots), constant=True) for _ in range(2)]
-        if None in pair or not _are_equal(pair[0].outcome, pair[1].outcome):
-            return None
-        names = _names(roots)
-        return Proof(list(roots), f"By experiment: if {names} always has one and the same value, two runs are equal.")
+        return Proof(
+            list(roots), f"By experiment: if {_names(roots)} always has one and the same value, runs are equal."
+        )
 
     def _by_hash_seed(self, roots: Sequence[Root]) -> Proof | None:
-        if os.environ.get(HASH_SEED, "random") != "random" or not self._has_room_for(2):
-            return None
-        try:
-            pair = [self._runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"}) for number in (1, 2)]
-        except BadInput:
-            return None
-        if not _are_equal(*pair):
-            return None
-        hashed = [root for root in roots if causes.kind_of(root.name) in ("hash", "set")]
-        says = f"By experiment: with {HASH_SEED}=0 two runs are equal."
-        return Proof(hashed[:1], says, "set")
+        def run(number: str) -> Outcome | None:
+            try:
+                return self._runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"})
+            except BadInput:
+                return None
 
-    def _by_turn(self, one: Observed, other: Observed) -> Proof | None:
+        if os.environ.get(HASH_SEED, "random") != "random" or not self._are_all_equal(run):
+            return None
+        hashed = [root for root in roots if root.name == "iterate" or causes.kind_of(root.name) == "hash"]
+        return Proof(hashed[:1], f"By experiment: with {HASH_SEED}=0 runs are equal.", "set")
+
+    def _by_threads_in_turn(self, one: Observed, other: Observed) -> Proof | None:
+        def run(_number: str) -> Outcome | None:
+            again = self._observed.run(in_turn=True)
+            return again and again.outcome
+
         orders = [root for root in first_difference.orders(one, other) if root.apart]
-        if not orders or not self._has_room_for(2):
+        if not orders or not self._are_all_equal(run):
             return None
-        pair = [self._observed.run(in_turn=True) for _ in range(2)]
-        if None in pair or not _are_equal(pair[0].outcome, pair[1].outcome):
-            return None
-        return Proof(orders[:1], "By experiment: if its threads run one after another, two runs are equal.", "shared")
+        return Proof(orders[:1], "By experiment: if its threads run one after another, runs are equal.", "shared")
 
 
-def _usual_last(root: Root) -> tuple[bool, float]:
-    return causes.kind_of(root.name) in causes.USUAL and not root.generator, root.time
+def _in_order_of_trial(roots: Sequence[Root]) -> list[Root]:
+    """The first one first; later what hardly ever matters, and last the calls within which others were made."""
+    return sorted(roots, key=lambda root: (any(map(root.encloses, roots)), _is_usual(root), root.time))
+
+
+def _is_usual(root: Root) -> bool:
+    return causes.kind_of(root.name) in causes.USUAL and not root.generator
 
 
 def _fixed(roots: Sequence[Root]) -> dict[str, Any]:
@@ -139,14 +174,19 @@ def _are_equal(outcome: Outcome, other: Outcome) -> bool:
 
 
 def _names(roots: Sequence[Root]) -> str:
-    return " and ".join(dict.fromkeys(f"`{called(root.name)}`" for root in roots))
+    return " and ".join(dict.fromkeys(called(root.name) for root in roots))
 
 
 def called(name: str) -> str:
     """What is called, as a person would write it."""
-    short = {"iterate": "the order of the set", "awaited": "await", "next": "the loop", "iter": "the loop"}
+    own = {
+        "iterate": "the order of the set",
+        "awaited": "`await`",
+        "builtins.next": "the loop",
+        "builtins.iter": "the loop",
+    }
     parts = [part for part in name.removeprefix("builtins.").split(".") if not part.startswith("_")]
-    return short.get(name.rpartition(".")[2], ".".join(parts))
+    return own.get(name, f"`{'.'.join(parts)}`")
 
 
 def _proved(roots: Sequence[Root]) -> Proof:

@@ -5,12 +5,20 @@ in it. What draws from a global generator has the generator's state among its in
 start of a process means that nothing has seeded the generator.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
+from toolnoise.checking import causes
 from toolnoise.checking.observed_runs import Event, Observed
 
+# The turns of a place that are always recorded, as observer/recording.py has it.
+ALWAYS = 32
+# Calls that read the command line.
+READS_ARGUMENTS = re.compile(r"parse_(known_|intermixed_)?args|^(click|typer|fire|absl)\.")
+# Modules whose objects take a seed or a generator when they are made, and draw later.
+SEEDABLE = ("sklearn.", "torch.utils.data.")
 Kind = Literal["result", "generator", "order", "turns"]
 
 
@@ -19,6 +27,7 @@ class Root(NamedTuple):
 
     `generator` is the global generator that nothing has seeded, `values` what the runs had, if it can be shown. `apart`
     is whether it is in a thread or a process that the program has started, where turns may be other ones in each run.
+    `began` is when the call began, if it has an end of its own. `marks` and `texts` are those of the call.
     """
 
     kind: Kind
@@ -28,12 +37,19 @@ class Root(NamedTuple):
     generator: str = ""
     values: tuple[str, str] = ("", "")
     apart: bool = False
+    began: float = 0.0
+    marks: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
     @property
     def at(self) -> tuple[str, int]:
         """File and line."""
         file, line, *_ = self.place.split(":")
         return file, int(line)
+
+    def encloses(self, other: "Root") -> bool:
+        """Whether another one came about while this call was made."""
+        return 0 < self.began < other.time < self.time
 
 
 def roots(one: Observed, other: Observed) -> list[Root]:
@@ -61,12 +77,13 @@ def _main(observed: Observed) -> str:
 def _results(one: Observed, other: Observed) -> Iterator[Root]:
     """Calls with equal inputs and other results."""
     main = _main(one)
-    others: dict[tuple, list[Event]] = defaultdict(list)
-    for event in other.events:
-        others[event.process, event.place, event.owner, event.inputs].append(event)
+    others = _by_inputs(other.events)
     for key, events in _by_inputs(one.events).items():
         for event, partner in zip(events, others.get(key, ()), strict=False):
             drawn = {*event.drawn, *partner.drawn}
+            if READS_ARGUMENTS.search(event.name) and one.arguments.get(key[0]) != other.arguments.get(key[0]):
+                # Whoever started this process gave it other arguments.
+                continue
             if any(event.state(name) != partner.state(name) for name in drawn):
                 # Not by itself: it draws from a generator that had another state.
                 continue
@@ -74,14 +91,26 @@ def _results(one: Observed, other: Observed) -> Iterator[Root]:
             if event.out != partner.out or after[0] != after[1]:
                 shown = (event.shown, partner.shown)
                 values = shown if shown[0] != shown[1] else ("", "")
-                yield Root("result", event.place, event.name, event.time, "", values, _is_apart(event, main))
+                yield Root(
+                    "result",
+                    event.place,
+                    event.name,
+                    event.time,
+                    values=values,
+                    apart=_is_apart(event, main),
+                    began=event.began,
+                    marks=tuple(event.marks),
+                    texts=tuple(event.texts),
+                )
                 break
 
 
 def _by_inputs(events: Iterable[Event]) -> dict[tuple, list[Event]]:
+    """Calls that got the same at the same place, in their order; of turns of which some are recorded, each alone."""
     grouped: dict[tuple, list[Event]] = defaultdict(list)
     for event in events:
-        grouped[event.process, event.place, event.owner, event.inputs].append(event)
+        turn = event.turn if event.turn > ALWAYS else 0
+        grouped[event.process, event.place, event.owner, event.inputs, turn].append(event)
     return grouped
 
 
@@ -99,11 +128,25 @@ def _generators(one: Observed, other: Observed) -> Iterator[Root]:
                 continue
             if event.state(name) == partner.state(name):
                 settled.add((event.process, name))
+            elif name in event.drawn and event.inputs != partner.inputs:
+                # It may be seeded with what has differed before.
+                settled.update({(event.process, name)} if causes.kind_of(event.name) == "generator" else ())
             elif name in event.drawn and name in partner.drawn:
                 settled.add((event.process, name))
                 # Both have the same state afterwards: it was seeded, not drawn from.
                 if event.drawn[name][1] != partner.drawn[name][1]:
-                    yield Root("generator", event.place, event.name, event.time, name, apart=_is_apart(event, main))
+                    place = _made(event, one.events)
+                    yield Root("generator", place, event.name, event.time, name, apart=_is_apart(event, main))
+
+
+def _made(draw: Event, events: Iterable[Event]) -> str:
+    """The place of a draw; if an object draws that could have been given a seed, the place where it was made."""
+    made = (
+        event.place
+        for event in events
+        if event.time < draw.time and event.out == draw.owner and event.name.startswith(SEEDABLE)
+    )
+    return next(made, draw.place)
 
 
 def orders(one: Observed, other: Observed) -> list[Root]:
@@ -147,8 +190,8 @@ def _is_shared(events: list[Event]) -> bool:
 
 
 def turns(one: Observed, other: Observed) -> list[Root]:
-    """Places that the runs came to more or less often: one of them ends a loop."""
+    """Places that say yes or no, and that the runs came to more or less often: one of them ends a loop."""
     counts = {place: number for place, number in one.turns.items() if other.turns.get(place, number) != number}
     first = {(event.process, event.place): event for event in reversed(one.events)}
-    events = [first[key] for key in counts if key in first]
+    events = [first[key] for key in counts if key in first and first[key].shown in ("True", "False")]
     return [Root("turns", event.place, event.name, event.time) for event in sorted(events, key=lambda each: each.time)]

@@ -23,7 +23,7 @@ def places(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFile]) 
         event = seeded and lost(control, seeded)
         if event:
             file, line, *_ = event.place.split(":")
-            says = f"Seen: `{called(event.name)}` is the same whatever {{{source}}} is."
+            says = f"Seen: {called(event.name)} is the same whatever {{{source}}} is."
             code = diagnosis.code_of(file, int(line), text)
             found[source] = [causes.place("fixed", file, int(line), code, says)]
     return found

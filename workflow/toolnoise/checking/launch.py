@@ -114,10 +114,10 @@ def run(
         finally:
             _end(child)
     if code is None:
-        raise BadInput(name, "", f"still runs after {span(limit)}", f"a higher limit; {_said(log)}")
+        raise BadInput(name, "", f"still runs after {span(limit)}", f"a higher limit; {last_words(log)}")
     if code:
         ended = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        raise BadInput(name, "", ended, _said(log))
+        raise BadInput(name, "", ended, last_words(log))
     return None
 
 
@@ -223,6 +223,7 @@ def _last_lines(log: Path) -> list[str]:
         return [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
 
 
-def _said(log: Path) -> str:
+def last_words(log: Path) -> str:
+    """What a program printed last, for an error."""
     lines = _last_lines(log)
     return f"its last lines: {' | '.join(lines[-LAST_LINES:])}" if lines else "it printed nothing"

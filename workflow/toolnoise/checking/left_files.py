@@ -19,7 +19,7 @@ def stamps() -> dict[str, tuple[int, int]]:
     files = {}
     for name in _files():
         try:
-            status = os.stat(name)
+            status = Path(name).stat()
         except OSError:
             continue
         files[name] = status.st_size, status.st_mtime_ns
@@ -31,7 +31,7 @@ def stamps() -> dict[str, tuple[int, int]]:
 def _files() -> Iterator[str]:
     for folder, inner, names in os.walk("."):
         inner[:] = sorted(name for name in inner if not name.startswith(".") and name not in PASSED_OVER)
-        yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names))
+        yield from (str(Path(folder, name)) for name in sorted(names))
 
 
 class LeftFiles(NamedTuple):
@@ -42,16 +42,14 @@ class LeftFiles(NamedTuple):
     @classmethod
     def since(cls, before: dict[str, tuple[int, int]], compared: Sequence[str]) -> Self:
         """What is there now and was not before; a file that was there is the user's own."""
-        outputs = {os.path.normpath(name) for name in compared}
+        outputs = {str(Path(name)) for name in compared}
         return cls([name for name in stamps() if name not in before and name not in outputs])
 
     def has(self, text: str) -> bool:
         """Whether a text names one of the files, or the folder that it is in."""
-        path = os.path.normpath(text)
-        return bool(text) and any(
-            Path(name).name == Path(path).name or (path != "." and name.startswith(f"{path}{os.sep}"))
-            for name in self.names
-        )
+        path = Path(text)
+        files = map(Path, self.names)
+        return bool(path.name) and any(path.name == file.name or path in file.parents for file in files)
 
     def run_without(self, runs: TrialRuns) -> Outcome | None:
         """Run the program while the files are elsewhere, and put back those that the run has not written."""

@@ -25,14 +25,17 @@ UNCOMPILED = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 
 
 class Event(NamedTuple):
-    """One call: where and when it was made, and digests of what went in and what came out.
+    """One call: where it was made, when it ended and began, and digests of what went in and what came out.
 
     `before` has the digest of each global generator's state, `drawn` those that the call has changed, before and after.
-    `owner_id` tells objects of one process apart, if it has threads. `shown` is the result, if it has a short text.
+    `owner_id` tells objects of one process apart, if it has threads. `shown` is the result, if it has a short text;
+    `texts` are short texts among the arguments, and names of files. `marks` say that the arguments name the run's own
+    folder, which counts as equal, or have a set.
     """
 
     process: str
     time: float
+    began: float
     place: str
     turn: int
     thread: str
@@ -45,6 +48,7 @@ class Event(NamedTuple):
     owner_id: int
     shown: str
     texts: Sequence[str]
+    marks: Sequence[str]
 
     def state(self, generator: str) -> int | None:
         """The state of a global generator before the call."""
@@ -52,11 +56,14 @@ class Event(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What one run left: its outcome, its calls in the order of time, and how often each process came to each place."""
+    """What one run left: its outcome, its calls in the order of time, how often each process came to each
+    place, and a digest of each one's command line.
+    """
 
     outcome: Outcome
     events: list[Event]
     turns: dict[tuple[str, str], int]
+    arguments: dict[str, int]
 
     @property
     def is_empty(self) -> bool:
@@ -69,6 +76,8 @@ class ObservedRuns:
 
     def __init__(self, runs: TrialRuns) -> None:
         self.runs, self._count = runs, 0
+        # Why the last run that failed did.
+        self.failure = ""
         self._observer, self._folder = runs.folder / "observer", runs.folder / "observed"
         (self._folder / "values").mkdir(parents=True)
         # Not by a loader of resources: the program's own interpreter needs files.
@@ -86,13 +95,15 @@ class ObservedRuns:
         force: Collection[str] = (),
         generators: Collection[str] = (),
         constant: bool = False,
+        by_turn: bool = False,
         in_turn: bool = False,
     ) -> Observed | None:
         """Observe one run; None if the program fails, as it may with values of another run.
 
         The results of the places of `keep` are kept for later runs, where those of `force` get them again, and so do
-        global generators at the start. `constant`: each of them always gets the first one. `in_turn`: threads run one
-        after another. A source that varies has another seed.
+        global generators at the start: where the inputs are the same, or `by_turn`, whatever they are. `constant`: each
+        place always gets the first result. `in_turn`: threads run one after another. A source that varies has another
+        seed.
         """
         self._count += 1
         # Names of one length: they count as equal in what the program computes from its folders.
@@ -104,20 +115,22 @@ class ObservedRuns:
             "force": sorted(force),
             "generators": sorted(generators),
             "constant": constant,
+            "by_turn": by_turn,
             "in_turn": in_turn,
         }
         path = os.pathsep.join(filter(None, [str(self._observer.resolve()), os.environ.get("PYTHONPATH")]))
         variables = {"PYTHONPATH": path, FOLDER: str(folder.resolve()), PLAN: json.dumps(plan), **UNCOMPILED}
         try:
             outcome = self.runs.run(name, *varying, more=variables)
-        except BadInput:
+        except BadInput as error:
+            self.failure = str(error)
             return None
         return read(folder, outcome)
 
 
 def read(folder: Path, outcome: Outcome) -> Observed:
     """The records of all processes of a run; a process that was killed has left no last line, or half of one."""
-    observed = Observed(outcome, [], {})
+    observed = Observed(outcome, [], {}, {})
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text("utf-8", errors="replace").splitlines():
             try:
@@ -126,6 +139,8 @@ def read(folder: Path, outcome: Outcome) -> Observed:
                 break
             if kind == "event":
                 observed.events.append(Event(path.stem, *parts))
+            elif kind == "process":
+                observed.arguments[path.stem] = parts[0]
             else:
                 observed.turns.update({(path.stem, place): turns for place, turns in parts[0].items()})
     observed.events.sort(key=lambda event: event.time)

@@ -6,6 +6,7 @@ An outcome is read strictly: a file that breaks the contract is refused in one l
 import csv
 import json
 import math
+import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -36,6 +37,8 @@ METRIC_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 MOST_TEXT = 1 << 26  # bytes
 MOST_EXACT = 2**53  # from here on, a float may be another number than an integer that is written
 EPOCH = "epoch"
+MOST_NAMED = 5  # files
+PASSED_OVER = ("__pycache__", "site-packages", "node_modules")
 
 
 class EpochTable(NamedTuple):
@@ -131,6 +134,20 @@ def read(folder: str | Path) -> Outcome:
         _groups(groups, labels) if groups.is_file() else {},
         losses=values if of_losses else None,
     )
+
+
+def written_since(moment: float, out: Path) -> list[str]:
+    """The files below the current folder, and in a program's own one, that were written since; the last ones first."""
+    files = []
+    for place, prefix in ((Path(), ""), (out, "{out}/")):
+        for folder, inner, names in os.walk(place):
+            inner[:] = [name for name in inner if not name.startswith(".") and name not in PASSED_OVER]
+            for name in names:
+                path = Path(folder, name)
+                with suppress(OSError):
+                    if path.is_file() and (written := path.stat().st_mtime) >= moment:
+                        files.append((written, prefix + path.relative_to(place).as_posix()))
+    return [name for _, name in sorted(files, reverse=True)[:MOST_NAMED]]
 
 
 def result_of(folder: Path) -> Path | None:

@@ -65,7 +65,7 @@ def _read(path: Path, folder: Path, parsed: dict[Path, SourceFile]) -> None:
 
 def _parsed(file: str, text: str) -> SourceFile | None:
     try:
-        return SourceFile(file, text.splitlines(), code_text.parsed(text))
+        return SourceFile(file, text.splitlines(), code_text.parse_python(text))
     except code_text.UNREADABLE:
         return None
 

@@ -146,8 +146,6 @@ def check(checked: Command, folder: Path) -> Checked:
     control = runs.run("control-1")
     left_by_first = LeftFiles.since(before, runs.names_of_outputs("control-1"))
     outcomes = [control, runs.run(resume.KEPT)]
-    if checked.resume:
-        runs.keep_checkpoints(resume.KEPT)
     _require_results(control)
     difference = differences.between(*outcomes)
     if not difference.files:
@@ -180,7 +178,7 @@ def check(checked: Command, folder: Path) -> Checked:
     if difference.files:
         return verdict._replace(parting=traced_runs.locate(runs) if checked.trace else None)
     return verdict._replace(
-        resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
+        resumed=resume.check(runs, checked.resume, control) if checked.resume else None,
         breaks=other_settings.check(runs, checked.asked, control, sizes),
         without_draws=checked.asked.without_draws,
     )

@@ -1,30 +1,24 @@
 """Does a program that was stopped go on to the same end? It is stopped twice, and goes on by its own means.
 
 It is stopped in the middle by SIGTERM, which a program may catch to save, and at a random place by SIGKILL, which none
-can. If it ends differently, the first line that differs and the first checkpoint that differs are found.
+can. If it ends differently, the first line that differs is found, and the state that it forgets (`forgotten_state.py`).
 """
 
-import json
 import random
 import re
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
 from toolnoise.base.times import is_time
-from toolnoise.checking import differences, state_paths, tensors
+from toolnoise.checking import differences, forgotten_state
 from toolnoise.checking.differences import Difference
+from toolnoise.checking.forgotten_state import Omission
 from toolnoise.checking.launch import Saves, Stop, stamps
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.program_checkpoints import Omission, omissions
-from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.trial_runs import TrialRuns
 
 # Shares of the time of an uninterrupted run; the random one is the same in every check.
@@ -32,25 +26,13 @@ MIDDLE = 0.5
 # After what it has printed, the share of that share.
 SOON = 0.1
 ANYWHERE = random.Random(1).uniform(0.3, 0.9)  # noqa: S311 (no secret)
-# The run whose checkpoints are kept to be compared.
+# The run that is compared with those that were stopped.
 KEPT = "control-2"
-# Of PyTorch, read by the program's own interpreter, which has it.
-PICKLED = (".pt", ".pth", ".ckpt", ".bin")
-MOST_SECONDS, MOST_SIGNS = 600, 120  # to read two files; of a line
+MOST_SIGNS = 120  # of a line
 NUMBER = r"[-+]?\d+\.\d*(?:e[-+]?\d+)?|nan"
 TIMES = re.compile(r"\d+(:\d\d)+([.,]\d+)?|[\d.]+ ?(ms|us|µs|s|it/s|s/it)(/\w+)?\b")
 DIGITS = re.compile(rf"{NUMBER}|\d+")
 PAIR = re.compile(rf"([A-Za-z_]\w*)['\"]?\s*[:=]\s*(['\"]?)(?:{NUMBER})\2")
-# By the name of a file or of the first key in it.
-GROUPS = (
-    ("random state", r"rng|random|generator|^(torch|numpy|python|cuda)$"),
-    ("optimiser", r"optim"),
-    ("scheduler", r"sched"),
-    ("scaler", r"scaler"),
-    ("average of the weights", r"ema$|averag"),
-    ("weights", r"state_dict|model|net|weights"),
-    ("loops", r"loops|epoch|step|batch"),
-)
 
 
 class Resume(NamedTuple):
@@ -67,21 +49,13 @@ class Line(NamedTuple):
     whole: str
 
 
-class States(NamedTuple):
-    """The first checkpoint that differs, and in it the paths of keys that do, by what a person calls them."""
-
-    checkpoint: str
-    groups: dict[str, list[str]]
-
-
 class Interruption(NamedTuple):
     """One stop: its signal, what was printed or how many seconds had passed, and what then differs at the end.
 
     `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on, `kept` is
     whether it had left a checkpoint, where it is known to leave one. `late` is whether it then saved no more: perhaps
     nothing was left to train. `anew` is whether it then printed again what it had printed before; None if it prints
-    nothing that shows it. `line` is the first that it then printed differently from the whole run, `states` is what
-    differs in the first checkpoint that does.
+    nothing that shows it. `line` is the first that it then printed differently from the whole run.
     """
 
     signal: str
@@ -90,7 +64,6 @@ class Interruption(NamedTuple):
     seconds: float | None = None
     kept: bool = False
     line: Line | None = None
-    states: States | None = None
     late: bool = False
     anew: bool | None = False
 
@@ -101,10 +74,11 @@ class Interruption(NamedTuple):
 
 
 class Resumed(NamedTuple):
-    """All stops, and what the text does not save."""
+    """All stops, and what is forgotten if one of them changes the end; or why that is not known."""
 
     interruptions: list[Interruption]
-    omissions: list[Omission]
+    omissions: Sequence[Omission] = ()
+    unknown: str = ""
 
     @property
     def passed(self) -> bool:
@@ -113,7 +87,7 @@ class Resumed(NamedTuple):
         return any(each.counts for each in tried) and not any(each.difference.files for each in tried)
 
 
-def check(runs: TrialRuns, how: Resume, control: Outcome, text: Sequence[SourceFile]) -> Resumed:
+def check(runs: TrialRuns, how: Resume, control: Outcome) -> Resumed:
     """Stop a program, have it go on, and compare its end with that of a run that nothing stopped."""
     seconds = min(runs.seconds[:2])
     if how.stop_at:
@@ -123,7 +97,11 @@ def check(runs: TrialRuns, how: Resume, control: Outcome, text: Sequence[SourceF
         stops = [Stop(signal.SIGTERM, 0, None, Saves(places)), Stop(signal.SIGKILL, ANYWHERE, None, Saves(places))]
     else:
         stops = [Stop(signal.SIGTERM, MIDDLE * seconds), Stop(signal.SIGKILL, ANYWHERE * seconds)]
-    return Resumed([_interrupted(runs, how, stop, seconds, control) for stop in stops], omissions(text))
+    resumed = Resumed([_interrupted(runs, how, stop, seconds, control) for stop in stops])
+    if not any(each.difference and each.difference.files for each in resumed.interruptions):
+        return resumed
+    pattern = how.stop_at.pattern if how.stop_at else None
+    return Resumed(resumed.interruptions, *forgotten_state.forgotten(runs, how.words, pattern))
 
 
 def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, control: Outcome) -> Interruption:
@@ -131,8 +109,8 @@ def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, contr
     name, one = f"stopped-{by}", Interruption(by, _at(stop, seconds))
     if not runs.stopped(name, stop):
         return one
-    places = [place for _, place in runs.checkpoints(KEPT, name)]
-    left, printed, since = stamps(places), runs.printed(name), time.time()
+    places = runs.checkpoints(name)
+    left, printed = stamps(places), runs.printed(name)
     difference = differences.between(control, runs.resumed(name, how.words))
     whole, resumed = runs.printed(KEPT), runs.printed(name).removeprefix(printed)
     one = one._replace(
@@ -144,9 +122,7 @@ def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, contr
     )
     if not difference.files:
         return one
-    return one._replace(
-        line=first_line(whole, resumed), states=first_states(runs.checkpoints(KEPT, name), since, how.words[0])
-    )
+    return one._replace(line=first_line(whole, resumed))
 
 
 def _at(stop: Stop, seconds: float) -> str:
@@ -202,60 +178,6 @@ def _untimed(text: str) -> str:
     return TIMES.sub("", kept)
 
 
-def first_states(places: Sequence[tuple[Path, Path]], since: float, python: str) -> States | None:
-    """The first checkpoint written since then that differs from that of the whole run, as far as it can be read."""
-    for name, files in _checkpoints(places, since):
-        groups: dict[str, list[str]] = {}
-        for file, other in files:
-            for path in _unequal(file, other, python):
-                groups.setdefault(_group(file, path), []).append(path)
-        if groups:
-            return States(name, groups)
-    return None
-
-
-def _checkpoints(places: Sequence[tuple[Path, Path]], since: float) -> Iterator[tuple[str, list[tuple[Path, Path]]]]:
-    """Files that both runs have, by checkpoint, in the order in which the whole run wrote them."""
-    found: dict[str, list[tuple[Path, Path]]] = {}
-    for whole, resumed in places:
-        files = [whole] if whole.is_file() else [path for path in whole.rglob("*") if path.is_file()]
-        for file in sorted(files, key=lambda file: (file.stat().st_mtime_ns, file)):
-            within = file.relative_to(whole)
-            other = resumed / within
-            if other.is_file() and other.stat().st_mtime >= since:
-                found.setdefault(str(resumed.name / Path(*within.parts[:1])), []).append((file, other))
-    yield from found.items()
-
-
-def _unequal(file: Path, other: Path, python: str) -> list[str]:
-    """The paths of the keys that differ; none if a file cannot be read without running code of it."""
-    if file.suffix in tensors.READERS:
-        try:
-            arrays = [tensors.READERS[file.suffix](each) for each in (file, other)]
-        except BadInput:
-            return []
-        return state_paths.unequal(*arrays)
-    if file.suffix not in PICKLED:
-        return []
-    interpreter = python if "python" in Path(python).name else sys.executable
-    # Not by its path: the folder that it lies in is none to import from.
-    command = [interpreter, "-W", "ignore", "-c", Path(state_paths.__file__).read_text(), file, other]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=MOST_SECONDS)
-        return json.loads(done.stdout) if done.returncode == 0 else []
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return []
-
-
-def _group(file: Path, path: str) -> str:
-    # A checkpoint's own name has the number of its epoch or step in it.
-    for name in (file.stem if "=" not in file.stem else "", path.partition("/")[0]):
-        for group, pattern in GROUPS:
-            if re.search(pattern, name.lower()):
-                return group
-    return "other"
-
-
 def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     """The verdict for people."""
     rows = [("stopped at", "by", "went on for", "at the end", "of a new seed's effect")]
@@ -266,12 +188,11 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     for each in resumed.interruptions:
         if each.difference and each.difference.files:
             lines += [f"After {each.signal}:", *(f"  {part}" for part in differences.parts(each.difference))]
-            lines += [f"  {part}" for part in _first_text(each.line, each.states)]
-    if not resumed.passed and resumed.omissions:
-        lines += ["", "Not kept in its checkpoint, as far as the text shows:"]
-        for lost in resumed.omissions:
-            lines += [f"  {lost.file}:{lost.line}: {lost.code}", f"    {lost.what}: {lost.remedy}"]
-    return lines
+            if each.line:
+                lines += [f"  printed first: {each.line.resumed[:MOST_SIGNS]}"]
+                lines += [f"  in the whole run: {each.line.whole[:MOST_SIGNS]}"]
+    told = forgotten_state.as_text(resumed.omissions, resumed.unknown)
+    return [*lines, "", *told] if told else lines
 
 
 def as_json(resumed: Resumed) -> dict[str, Any]:
@@ -279,15 +200,16 @@ def as_json(resumed: Resumed) -> dict[str, Any]:
     return {
         "passed": resumed.passed,
         "interruptions": [
-            {**each._asdict(), **{part: value and value._asdict() for part, value in _parts(each)}}
+            each._asdict()
+            | {
+                part: value and value._asdict()
+                for part, value in (("difference", each.difference), ("line", each.line))
+            }
             for each in resumed.interruptions
         ],
         "omissions": [lost._asdict() for lost in resumed.omissions],
+        "unknown": resumed.unknown,
     }
-
-
-def _parts(stop: Interruption) -> Iterator[tuple[str, Difference | Line | States | None]]:
-    return ((part, getattr(stop, part)) for part in ("difference", "line", "states"))
 
 
 def _end(stop: Interruption) -> str:
@@ -306,14 +228,3 @@ def _end(stop: Interruption) -> str:
 
 def _share(stop: Interruption, noise: int | None) -> str:
     return differences.of_noise(stop.difference, noise) if stop.difference else ""
-
-
-def _first_text(first: Line | None, states: States | None) -> list[str]:
-    """What differs first, for people."""
-    told = []
-    if first:
-        told += [f"printed first: {first.resumed[:MOST_SIGNS]}", f"in the whole run: {first.whole[:MOST_SIGNS]}"]
-    if states:
-        told.append(f"first checkpoint that differs: {states.checkpoint}")
-        told += [f"  {group}: {len(paths)} values, such as {paths[0]}" for group, paths in states.groups.items()]
-    return told

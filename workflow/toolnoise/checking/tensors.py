@@ -80,6 +80,17 @@ def unequal(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     return (values != others) & ~(np.isnan(values) & np.isnan(others))
 
 
+def names_of_unequal(arrays: Mapping[str, np.ndarray | None], others: Mapping[str, np.ndarray | None]) -> list[str]:
+    """The names of all arrays that are not equal bit for bit, or that only one side has."""
+    return [name for name in {**arrays, **others} if not _has_same_bits(arrays.get(name), others.get(name))]
+
+
+def _has_same_bits(array: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if array is None or other is None:
+        return array is other
+    return (array.dtype, array.shape) == (other.dtype, other.shape) and array.tobytes() == other.tobytes()
+
+
 def _numbers(path: Path, name: str, values: np.ndarray) -> np.ndarray:
     if values.dtype.kind not in "biuf":
         raise BadInput(path, name, f"found {values.dtype}", "booleans, integers or floats")

@@ -25,7 +25,7 @@ SIGNS = tuple(
         ("ready", r"\b(as_completed|imap_unordered)\(|\bFIRST_COMPLETED\b"),
     )
 )
-SHELL = re.compile(r"\$\{?(RANDOM|SRANDOM|EPOCHREALTIME|EPOCHSECONDS)\b|\bshuf\b|\bsort\s+(-R|--random-sort)\b|\$\$|"
+SHELL = re.compile(r"\b(RANDOM|SRANDOM|EPOCHREALTIME|EPOCHSECONDS)\b|\bshuf\b|\bsort\s+(-R|--random-sort)\b|\$\$|"
                    r"/dev/u?random|\bmktemp\b|\bdate\b|\buuidgen\b|\bwait\s+-n\b")  # fmt: skip
 SCRIPTS = (".sh", ".bash", ".zsh")
 

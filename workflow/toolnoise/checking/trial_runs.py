@@ -1,7 +1,6 @@
 """Runs of one command, each with an outcome's folder of another name, and what they left."""
 
 import functools
-import shutil
 import signal
 import sys
 import time
@@ -50,21 +49,15 @@ class TrialRuns:
         """Run a command in the place of a run that was stopped, to its end."""
         return self._ended(name, words)
 
-    def keep_checkpoints(self, name: str) -> None:
-        """Copy the checkpoints of the run that has just ended, with their times: the next one removes them."""
-        for copy, path in self._copies(name):
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_dir():
-                shutil.copytree(path, copy)
-            elif path.exists():
-                shutil.copy2(path, copy)
+    def observed(self, name: str, variables: Mapping[str, str], words: Sequence[str] | None = None) -> None:
+        """Run it with more variables, until it ends by itself; with other words, in the place of such a run."""
+        if words is None:
+            unmodified.forget(self.wanted)
+        self._launched(name, words or self.words, more=variables)
 
-    def checkpoints(self, kept: str, name: str) -> list[tuple[Path, Path]]:
-        """The places where a run whose checkpoints were kept has left them, each with that of the last run."""
-        return [*self._copies(kept), (self._place("checkpoints", kept), self._place("checkpoints", name))]
-
-    def _copies(self, name: str) -> list[tuple[Path, Path]]:
-        return [(self._place("left", name) / str(at), Path(path)) for at, path in enumerate(self.wanted.checkpoints)]
+    def checkpoints(self, name: str) -> list[Path]:
+        """Where a run leaves its checkpoints, as far as it is known."""
+        return [*map(Path, self.wanted.checkpoints), self._place("checkpoints", name)]
 
     def say_what_follows(self, most: int) -> None:
         """Say how many runs follow at most, and how long they may take."""
@@ -82,12 +75,15 @@ class TrialRuns:
     def _ended(
         self, name: str, words: Sequence[str], varying: Sequence[str] = (), more: Mapping[str, str] | None = None
     ) -> Outcome:
-        before = unmodified.stamps(self.wanted, self._values(name, varying))
+        before, started = unmodified.stamps(self.wanted, self._values(name, varying)), time.time()
         self._launched(name, words, varying, more)
+        out = self._place("outcomes", name)
         try:
-            return self._outcome(self._place("outcomes", name), self._log(name), before)
+            return self._outcome(out, self._log(name), before)
         except BadInput as error:
-            raise BadInput(_which(name, self.started), "", str(error)) from None
+            written = outcome.written_since(started, out)
+            offered = f"--output, for one of the files that it wrote: {', '.join(written)}" if written else ""
+            raise BadInput(_which(name, self.started), "", str(error), offered) from None
 
     def _launched(
         self,
@@ -148,9 +144,11 @@ class TrialRuns:
         elif before or printed:
             left = Outcome(out)
         else:
-            asked = f"one of {', '.join(outcome_files.RESULTS)} there; or name what it writes with --output FILE, or a "
-            asked += f"number that it prints with --metric 'accuracy ([0-9.]+)'; log: {log}"
-            raise BadInput("TOOLNOISE_OUT", "", "the program left no result in this folder", asked)
+            asked = (
+                "--output FILE for a file that it writes, --metric 'accuracy ([0-9.]+)' for a number that it prints, "
+            )
+            asked += f"or one of {', '.join(outcome_files.RESULTS)} in TOOLNOISE_OUT; {launch.last_words(log)}"
+            raise BadInput("command line", "", "nothing to compare", asked)
         copies = {name: out / unmodified.FOLDER / str(number) for number, name in enumerate(self.wanted.files)}
         return left._replace(files=copies, printed=printed)
 

@@ -21,6 +21,7 @@ from toolnoise.base import command_words
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.files import DAMAGED, LARGEST_TEXT
 from toolnoise.checking import outcome, tensors
+from toolnoise.checking.launch import last_words
 
 CHUNK = 1 << 20
 FOLDER = "files"
@@ -89,9 +90,9 @@ def collect(wanted: Wanted, before: Mapping[Path, tuple[int, ...]], log: Path, o
     """Copy the files that a run wrote, and return the numbers that it printed last."""
     for name, (path, stamp) in zip(wanted.files, before.items(), strict=True):
         if path.is_dir():
-            raise BadInput(path, "", "is a folder", f"a file that each run writes, such as one in it; log: {log}")
+            raise BadInput(path, "", "is a folder", "a file that each run writes, such as one in it")
         if _stamp(path) in ((), stamp):
-            raise BadInput(path, "", "the program did not write it", f"a file that each run writes; log: {log}")
+            raise BadInput(path, "", "the program did not write it", f"a file that each run writes; {last_words(log)}")
         copied = out / FOLDER / str(wanted.files.index(name))
         copied.parent.mkdir(exist_ok=True)
         shutil.copyfile(path, copied)
@@ -109,7 +110,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 def _number(pattern: re.Pattern, text: str, log: Path) -> float:
     matches = list(pattern.finditer(text))
     if not matches:
-        raise BadInput("--metric", pattern.pattern, "nothing that the program printed matches", f"log: {log}")
+        raise BadInput("--metric", pattern.pattern, "nothing that the program printed matches", last_words(log))
     last = matches[-1]
     try:
         value = outcome.number(last[1] or "")

@@ -32,7 +32,7 @@ from toolnoise.provenance.audit import ODD, Evidence, Found, Rule, each, guarded
 from toolnoise.provenance.diff import changes
 from toolnoise.provenance.statements import LOCK, SOURCE, Statement
 from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated, Tree
-from toolnoise.study import config, environments, grid, job_code, kept_weights, layout, programs, runs
+from toolnoise.study import config, environments, grid, job_code, layout, programs, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import records_steps
 from toolnoise.study.runs import weight_digests
@@ -208,11 +208,12 @@ def record(evidence: Evidence, stated: Stated) -> Found:
     for output in statement.outputs:
         if output.name.endswith(".json") and not evidence.tree.lacks(output.name):
             yield from guarded(output.name, lambda name=output.name: _record(evidence, name, statement))
-    locks, environment_of = [one.name for one in statement.made_of(LOCK)], environments.of(statement.parameters)
+    locks = [one.name for one in statement.made_of(LOCK)]
+    declared = environments.environment_of(statement.parameters)
     is_other = any(lock.startswith(repository.VERSIONS) for lock in locks)
-    if locks != [environments.lock_of(environment_of)] if environment_of else is_other:
+    if locks != [environments.lock_of(declared)] if declared else is_other:
         found = ", ".join(locks) or "no lock file"
-        yield statement.name, f"was made in the environment of {found}; declared: {environment_of or 'the workflow'}"
+        yield statement.name, f"was made in the environment of {found}; declared: {declared or 'the workflow'}"
     if statement.verb not in ANYWHERE:
         spec = Spec.read(statement.parameters["spec"])
         for what in _other_machine(spec.hardware.json, spec.variant.varying, statement.observed):
@@ -410,7 +411,7 @@ def _weights(evidence: Evidence, name: str, run: TrainedRun) -> Found:
     about, (*kept, final) = trained.record, trained.snapshots()
     by_epoch = [(len(run.weights), final)]
     if cycles(run.spec.recipe) > 1:
-        epochs = kept_weights.snapshot_epochs(run.spec.recipe, len(run.weights))
+        epochs = runs.snapshot_epochs(run.spec.recipe, len(run.weights))
         by_epoch += zip(epochs, kept, strict=True)
     if records_steps(run.spec.recipe):
         recorded = trained.recorded()
@@ -419,7 +420,7 @@ def _weights(evidence: Evidence, name: str, run: TrainedRun) -> Found:
         for step, arrays_then in recorded.items():
             epoch, within = divmod(step, about["steps_per_epoch"])
             if epoch and not within:
-                tensors = {path: tensor for path, tensor in arrays_then.items() if path != kept_weights.LOGITS}
+                tensors = {path: tensor for path, tensor in arrays_then.items() if path != runs.LOGITS}
                 by_epoch.append((epoch, tensors))
     for epoch, tensors in by_epoch:
         if weight_digests(tensors)[0] != run.weights[epoch - 1]:

@@ -45,7 +45,7 @@ def growth(study: Study, place: Variants) -> Parameters:
 def claims(study: Study, _: Whole) -> Parameters:
     """The study's own claims, in an order that does not depend on its file, and what verdicts say of toolings."""
     labels = labels_shown(study.config["datasets"], (cell.dataset for cell in study.cells))
-    said = {"label_of": labels, "synthetic": list(study.synthetic())}
+    said = {"label_of": labels, "synthetic": list(study.synthetic()), "judged": list(study.config.get("judged", ()))}
     return {
         "claims": [{"name": name, **claim} for name, claim in sorted(study.config["claims"].items())],
         "toolings": {name: dict(sorted(study.tooling(name).items())) for name in sorted(study.config["hardware"])},

@@ -121,7 +121,7 @@ def _value(parameter: inspect.Parameter, value: Any, option: str) -> Any:
     if parameter.annotation in (int, str) or annotation_of(parameter) == "words":
         return value
     if _is_values(parameter):
-        return key_values.parsed(value, option)
+        return key_values.values_in_text(value, option)
     try:
         return json.loads(value)
     except ValueError:
@@ -131,7 +131,7 @@ def _value(parameter: inspect.Parameter, value: Any, option: str) -> Any:
 def spec_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """A spec, from the options that have its parts."""
     given = {part: options[part] for part in SPEC if options[part] is not None}
-    spec = {part: key_values.parsed(text, f"--{part}") for part, text in given.items()}
+    spec = {part: key_values.values_in_text(text, f"--{part}") for part, text in given.items()}
     spec["hardware"] = spec.pop("tooling")
     spec |= spec.pop("seed")
     try:
@@ -144,7 +144,7 @@ def spec_of(options: Mapping[str, Any]) -> dict[str, Any]:
 def _run(options: argparse.Namespace) -> None:
     job, given = job_code.function_of(options.verb), vars(options)
     parameters = parameters_of(job, given)
-    name = environments.of(parameters)
+    name = environments.environment_of(parameters)
     if name and not environments.is_this(name):
         environments.require(name, parameters["spec"]["hardware"]["name"])
         # This process becomes the job's process in the other environment.

@@ -18,7 +18,8 @@ from toolnoise.checks import parameters
 from toolnoise.datasets.sources import sources
 from toolnoise.engines import serving
 from toolnoise.provenance import statements
-from toolnoise.study import environments, job_code, layout, places
+from toolnoise.study import job_code, layout, places
+from toolnoise.study.environments import environment_of
 from toolnoise.study.study import Study
 
 # How a process ends that refuses its input.
@@ -53,7 +54,7 @@ def _require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any
     the job `check_model` can tell. So it is with large data: to look into its archives takes minutes.
     """
     missing = [source["path"] for source in sources(entry) if not Path(source["path"]).exists()]
-    able = (spec for spec in specs if not environments.of({"spec": spec}) and not serving.why_not(spec["hardware"]))
+    able = (spec for spec in specs if not environment_of({"spec": spec}) and not serving.why_not(spec["hardware"]))
     spec = next(able, None)
     if missing or entry["streamed"] or spec is None:
         return

@@ -17,6 +17,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.comparison import array_files, label_files, read_arms, readings, table_rows
+from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.readings import Reading
 from toolnoise.comparison.table_files import read_csv
@@ -95,10 +96,14 @@ def labels_of(given: Sequence[str]) -> Truth:
     names = [] if zipped or array_files.is_array(path) else read_csv(path)
     if any(role_of(name) == "label" for name in (arrays.npz_names(path) if zipped else names)):
         return label_files.read(path)
-    reading = _reading(path, PREDICTIONS, Truth("", None, None))
+    allowed = "a file with the labels; or metric, if these are metrics of runs"
+    try:
+        reading = _reading(path, PREDICTIONS, Truth("", None, None))
+    except BadInput as error:
+        what = f"{path} has no labels, nor right and wrong answers alone ({error})"
+        raise BadArgument("labels", what, allowed) from None
     if reading.what != RIGHTS:
-        what = f"{path} has no labels, and is no dump of a study"
-        raise BadArgument("labels", what, "a file with the labels")
+        raise BadArgument("labels", f"{path} has no labels, and is no dump of a study", allowed)
     return Truth(path, None, reading.array.shape[1], reading.ids, alone=False)
 
 
@@ -206,27 +211,21 @@ def _require_same_examples(arm: Arm, other: Arm) -> None:
             raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
 
 
-def require_comparable(arms: Sequence[Arm], paired: bool, same_start: bool) -> None:
-    """Refuse arms on other examples, and assumptions that cannot hold."""
+def require_comparable(arms: Sequence[Arm], assumption: Assumption = "independent") -> None:
+    """Refuse arms on other examples, and an assumption that cannot hold."""
     for place, arm in enumerate(arms):
         for other in arms[:place]:
             _require_same_examples(other, arm)
-    if len(arms) > len(read_arms.NAMES):
-        raise BadArgument("ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
     counts = [arm.runs for arm in arms]
     if len(arms) > 2 and max(counts) == 1:
         what = f"found {len(arms)} methods of one run each"
         raise BadArgument("ARMS", what, "quote the pattern: 'a/*.npy', or a list of files an arm")
-    if paired and same_start:
-        raise BadArgument("paired", "found same_start, too", "one of them")
     recorded = next((arm.file for arm in arms if arm.drawn is not None), None)
-    if recorded and (paired or same_start):
+    if recorded and assumption != "independent":
         what = f"the draws of {recorded} are known"
-        raise BadArgument("paired" if paired else "same_start", what, "only for files of your own")
-    if paired and len(set(counts)) > 1:
-        raise BadArgument("paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
-    if paired:
-        read_arms.require_same_runs([(arm.numbers, arm.file) for arm in arms if arm.numbers])
+        raise BadArgument(assumption.replace(" ", "_"), what, "only for files of your own")
+    if assumption == "paired":
+        read_arms.require_pairs(counts, [(arm.numbers, arm.file) for arm in arms if arm.numbers])
 
 
 def is_dump(path: str | Path) -> bool:
@@ -392,8 +391,9 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     if truth.answers is None:
         allowed = "labels in a file of their own: the first one has right and wrong answers alone"
         raise BadInput(path, "", f"found {reading.what}, and no labels", allowed)
-    if given is not None:
-        _require_labels_of_its_own(path, given, truth)
+    if given is not None and not np.array_equal(_coded(path, given, truth, "label"), truth.answers):
+        what = f"found other labels in it than in {truth.source}"
+        raise BadInput(path, "", what, "the same labels, in the same order")
     if reading.what == "scores":
         return _of_scores(arm._replace(kind=CLASSES, names=reading.classes), reading.name, truth)
     predicted = _coded(path, values, truth, "class")
@@ -433,13 +433,6 @@ def _coded(path: str, values: np.ndarray, truth: Truth, what: str) -> np.ndarray
     names, places = np.unique(values, return_inverse=True)
     codes = [truth.codes.setdefault(str(name), len(truth.codes)) for name in names]
     return np.array(codes, np.int64)[places].reshape(values.shape)
-
-
-def _require_labels_of_its_own(path: str, given: np.ndarray, truth: Truth) -> None:
-    """Refuse a file whose own labels are not those of the examples."""
-    if not np.array_equal(_coded(path, given, truth, "label"), truth.answers):
-        what = f"found other labels in it than in {truth.source}"
-        raise BadInput(path, "", what, "the same labels, in the same order")
 
 
 def _require_labels_among(path: str, predicted: np.ndarray, truth: Truth) -> None:

@@ -42,6 +42,11 @@ class MetricArm(NamedTuple):
     mean: Estimate
     sd: Estimate
 
+    @property
+    def n_draws(self) -> int:
+        """The number of sessions, or of runs."""
+        return self.n_runs if self.n_sessions is None else self.n_sessions
+
 
 class MetricComparison(NamedTuple):
     """Two arms by one metric. `n_pairs` seeds or sessions are in both, or runs that a user calls pairs (`pairs_are`).
@@ -70,6 +75,7 @@ class MetricComparison(NamedTuple):
     hedges_g: Estimate
     probability_of_improvement: Estimate
     probability_of_higher: Estimate
+    same_draws = ()  # of runs in tables, no more than seeds or sessions is known
 
 
 def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) -> list[MetricComparison]:
@@ -217,10 +223,6 @@ def block(runs: Runs, found: Sequence[MetricComparison]) -> Block:
     return Block(verdicts, rows, [*notes, *runs.described])
 
 
-def _way(found: MetricComparison) -> str:
-    return "higher" if found.lower_is_better is None else "better"
-
-
 def _beats(found: MetricComparison) -> Estimate:
     """How often a run of B is better, or higher where that is not known."""
     return found.probability_of_higher if found.lower_is_better is None else found.probability_of_improvement
@@ -246,14 +248,15 @@ def _of_two_arms(found: Sequence[MetricComparison]) -> list[Row]:
     rows = [("", a, b, f"{b} - {a}", "95 % CI", "over")]
     for each in found:
         by, name = over(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
+        way = "higher" if each.lower_is_better is None else "better"
         rows += comparison_text.with_numbers(
             [
                 comparison_text.mean_row(name, each.a.mean, each.b.mean, each.difference, by),
                 ("  in SDs", "", "", *comparison_text.shown(each.hedges_g, "{:+.2f}", by)),
-                (f"  {b} is {_way(each)}, % of pairs", "", "", *comparison_text.shares(_beats(each), by)),
+                (f"  {b} is {way}, % of pairs", "", "", *comparison_text.shares(_beats(each), by)),
                 (
                     "  SD",
-                    *comparison_text.in_own_unit(each.a, each.b, "sd"),
+                    *comparison_text.of_both((each.a.sd, each.b.sd)),
                     *comparison_text.sd_ratio(each.sd_ratio, by),
                 ),
             ]
@@ -274,38 +277,19 @@ def _of_several_arms(found: Sequence[MetricComparison]) -> list[Row]:
 
 def _weighing(found: MetricComparison) -> list[str]:
     """How runs enter the means and their difference, where not each of them weighs alike."""
-    said = [] if found.a.n_sessions is None else [_in_sessions(found.a), _in_sessions(found.b)]
-    return said + [f"{found.b.name} - {found.a.name}:{comparison_text.correlated(found.pair_weight)}"] * bool(
-        found.pair_weight
-    )
-
-
-def _in_sessions(arm: MetricArm) -> str:
-    return f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
+    said = [
+        f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
+        for arm in (found.a, found.b)
+        if arm.n_sessions is not None
+    ]
+    if found.pair_weight:
+        said.append(f"{found.b.name} - {found.a.name}:{comparison_text.correlated(found.pair_weight)}")
+    return said
 
 
 def shortened(name: str, most: int) -> str:
     """A name of so many letters at most."""
     return name if len(name) <= most else f"{name[: most - 3]}..."
-
-
-def _no_winner(found: MetricComparison) -> str:
-    """Why there is no test."""
-    arms = (found.a, found.b)
-    if found.way == "same runs":
-        return comparison_text.in_both_arms(found.n_in_both)
-    if found.way == "no sessions":
-        return "the sessions of the runs are not known"
-    if found.way == "two draws":
-        if found.a.n_sessions is None:
-            return comparison_text.too_few("runs", [arm.name for arm in arms if arm.n_runs == 2])
-        return comparison_text.too_few("sessions", [arm.name for arm in arms if arm.n_sessions == 2])
-    if in_one := [arm.name for arm in arms if arm.n_sessions == 1]:
-        if len(in_one) == 1:
-            return f"{in_one[0]} ran in one session"
-        return "all runs are of one session" if found.n_pairs else "the arms ran in different sessions"
-    alone = " and ".join(f"{arm.name} is one run" for arm in arms if arm.n_runs == 1)
-    return f"{alone or 'all runs are one draw'}, and luck cannot be ruled out"
 
 
 def sentences(found: MetricComparison) -> list[str]:
@@ -315,12 +299,13 @@ def sentences(found: MetricComparison) -> list[str]:
     value = rounded_text(difference.value, comparison_text.decimals_of_line(1, difference, a.mean, b.mean), "+")
     here = f"{name}: {b.name} - {a.name} is {value}{unit}"
     if found.way in UNTESTED:
-        return [f"No winner: {_no_winner(found)} ({here})."]
+        unit = "draws" if a.n_sessions is None else "sessions"
+        return [f"No winner: {comparison_text.no_winner(found, unit)} ({here})."]
     if math.isnan(found.pvalue):
         if difference.value == 0 and a.sd.value == b.sd.value == 0:
             return [f"{name}: all runs of {a.name} and {b.name} are equal."]
         equal = "every pair" if found.way == "paired" else "every two runs"
-        return [f"{here} in {equal}: without any noise, there is no test."]
+        return [f"{here} in {equal}: {comparison_text.NO_NOISE}."]
     return comparison_text.verdict(
         found, name, difference, _beats(found).value, found.test, lower=found.lower_is_better, unit=unit
     )

@@ -21,6 +21,7 @@ DECIMALS_WITHOUT_INTERVAL = {PERCENT: 2}  # decimals where no interval is known
 Row = tuple[str, ...]
 IN_MARKDOWN = str.maketrans({"|": r"\|"})
 IN_LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}"}
+NO_NOISE = "without any noise, there is no test"
 TESTS = {"paired": "paired t", "partly paired": "partly paired t", "independent": "Welch's t"}
 
 
@@ -102,7 +103,7 @@ def _block(found: Comparison, tests: int) -> Block:
         difference_row("  new runs and examples", found.difference_over_both, f"{by}, {examples}", words.scale),
         ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
         (f"  {beats}, % of pairs", "", "", *shares(found.probability_of_improvement, by)),
-        ("  SD", *_of_arms(found, "sd"), *sd_ratio(found.sd_ratio, by)),
+        ("  SD", *of_both((a.sd, b.sd), words.scale), *sd_ratio(found.sd_ratio, by)),
     ]
     rows += (_rows_of_numbers if words.lower else _rows_of_classes)(found, by, examples)
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
@@ -234,7 +235,7 @@ def _sentences(found: Comparison) -> list[str]:
         here = f"{size} here{'' if math.isnan(difference.low) else ends}"
         return [f"No winner: {no_winner(found)}. {words.name[0].upper()}{words.name[1:]}: {here}."]
     if math.isnan(found.pvalue):
-        return [f"{words.name}: {size}: without any noise, there is no test."]
+        return [f"{words.name}: {size}: {NO_NOISE}."]
     test = name_of_test(found.way, found.n_draws_each, found.n_draws, over_what(found).rpartition(" ")[2], "draws")
     share, ratio = found.probability_of_improvement.value, found.further.get("perplexity_ratio")
     how = {"lower": words.lower, "unit": words.unit, "scale": words.scale, "ratio": ratio}
@@ -304,33 +305,29 @@ def name_of_test(way: str, units: tuple[int, int], shared: int, unit: str, paire
     return f"{TESTS[way]}{limit} over {a} and {b} {unit}{both}"
 
 
-def no_winner(comparison: Comparison) -> str:
-    """Why a difference of one draw, or of two, says nothing about others."""
-    a, b = comparison.a.name, comparison.b.name
-    if comparison.way == "same runs":
-        return in_both_arms(comparison.n_in_both)
-    if comparison.way == "two draws":
-        few = [arm for arm in (comparison.a, comparison.b) if arm.n_draws == 2]
-        unit = "runs" if all(arm.n_runs == 2 for arm in few) else "draws"
-        return too_few(unit, [arm.name for arm in few])
-    single = [_one_draw(arm) for arm in (comparison.a, comparison.b) if arm.n_draws == 1]
-    reason = " and ".join(single) or f"shared draws tie the runs of {a} and {b} together"
-    if comparison.same_draws:
-        reason = f"all runs share one draw{_of(comparison.same_draws)}"
+def no_winner(found: Any, unit: str = "draws") -> str:
+    """Why arms have no test; their runs have so many draws, or another unit."""
+    arms = (found.a, found.b)
+    if found.way == "same runs":
+        return f"{counted(found.n_in_both, 'run')} {'is' if found.n_in_both == 1 else 'are'} in both arms"
+    if found.way == "no sessions":
+        return "the sessions of the runs are not known"
+    if found.way == "two draws":
+        few = [arm for arm in arms if arm.n_draws == 2]
+        unit = "runs" if unit == "draws" and all(arm.n_runs == 2 for arm in few) else unit
+        return f"{' and '.join(f'two {unit} of {arm.name}' for arm in few)} cannot decide: make a third"
+    if unit == "sessions":
+        in_one = [arm.name for arm in arms if arm.n_draws == 1]
+        apart = "all runs are of one session" if found.n_pairs else "the arms ran in different sessions"
+        return f"{in_one[0]} ran in one session" if len(in_one) == 1 else apart
+    single = " and ".join(_one_draw(arm) for arm in arms if arm.n_draws == 1)
+    if found.same_draws:
+        single = f"all runs share one draw{_of(found.same_draws)}"
+    reason = single or f"shared draws tie the runs of {arms[0].name} and {arms[1].name} together"
     return f"{reason}, and luck cannot be ruled out"
 
 
-def in_both_arms(runs: int) -> str:
-    """Why arms with the same runs have no test."""
-    return f"{counted(runs, 'run')} {'is' if runs == 1 else 'are'} in both arms"
-
-
-def too_few(unit: str, names: Sequence[str]) -> str:
-    """Why arms of two runs have no test."""
-    return f"{' and '.join(f'two {unit} of {name}' for name in names)} cannot decide: make a third"
-
-
-def _one_draw(arm: ArmSummary) -> str:
+def _one_draw(arm: Any) -> str:
     if arm.n_runs == 1:
         return f"{arm.name} is one run"
     if not arm.one_draw_of:
@@ -360,10 +357,13 @@ def _of(sources: Sequence[str]) -> str:
 
 
 def _of_arms(found: Comparison, name: str) -> list[str]:
+    return of_both([arm.further[name] for arm in (found.a, found.b)], WORDS[found.kind].scale)
+
+
+def of_both(arms: Sequence[Estimate], scale: float = 1) -> list[str]:
     """A quantity of both arms: in percent, or in its own unit."""
-    scale, form = (PERCENT, "{:.2f}") if WORDS[found.kind].scale == PERCENT else (1, "{:.4g}")
-    values = (arm.sd if name == "sd" else arm.further[name] for arm in (found.a, found.b))
-    return ["n/a" if math.isnan(of.value) else form.format(scale * of.value) for of in values]
+    form = "{:.2f}" if scale == PERCENT else "{:.4g}"
+    return ["n/a" if math.isnan(of.value) else form.format(scale * of.value) for of in arms]
 
 
 def _means_row(name: str, found: Comparison, of_arm: str, difference: str, over: str, scale: float = 1) -> Row:
@@ -417,13 +417,6 @@ def interval_text(estimate: Estimate, scale: float = 1) -> str:
 def other_way_round(difference: Estimate) -> Estimate:
     """The difference the other way round."""
     return Estimate(-difference.value, -difference.high, -difference.low)
-
-
-def in_own_unit(a: Any, b: Any, quantity: str) -> tuple[str, str]:
-    """A quantity of both arms."""
-    values = (getattr(arm, quantity).value for arm in (a, b))
-    first, second = ("n/a" if math.isnan(value) else f"{value:.4g}" for value in values)
-    return first, second
 
 
 def shares(estimate: Estimate, over: str) -> tuple[str, str, str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import pandas as pd
 
-from toolnoise.base.errors import BadArgument, BadInput, Spelling
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
 from toolnoise.base.times import is_time
 from toolnoise.comparison.metric_columns import NONE
@@ -156,22 +156,14 @@ def _refuse_twice(lines: Lines, first: int, second: int, key: str, what: str) ->
     )
     if differ := [name for name in settings if name not in lines.began]:
         apart = ", ".join(f"{name} ({' and '.join(lines.settings[name][[first, second]])})" for name in differ)
-
-        def one_of_them(spelled: Spelling) -> str:
-            return f"{ONCE}: {spelled('by', differ[0])}, or the lines of one {differ[0]}"
-
-        raise BadInput(where, key, f"{stands}, with another {apart}", one_of_them)
+        found = f"{stands}, with another {apart}"
+        one = f"or the lines of one {differ[0]}"
+        raise BadInput(where, key, found, lambda spelled: f"{ONCE}: {spelled('by', differ[0])}, {one}")
     if began:
-
-        def averages(spelled: Spelling) -> str:
-            return f"{ONCE}; {spelled('session', began[0])} averages over it"
-
-        raise BadInput(where, key, f"{stands}, with another {began[0]}", averages)
-
-    def another_column(spelled: Spelling) -> str:
-        return f"{ONCE}; another column, or {spelled('seed', NONE)} for runs that share no seed"
-
-    raise BadInput(where, key, stands, another_column)
+        found = f"{stands}, with another {began[0]}"
+        raise BadInput(where, key, found, lambda spelled: f"{ONCE}; {spelled('session', began[0])} averages over it")
+    without = "for runs that share no seed"
+    raise BadInput(where, key, stands, lambda spelled: f"{ONCE}; another column, or {spelled('seed', NONE)} {without}")
 
 
 def _that_count(

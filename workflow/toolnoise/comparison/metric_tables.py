@@ -7,8 +7,7 @@ for, but for times and speeds: runs of one session (a machine, a day, a launch) 
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -67,31 +66,26 @@ class Notes(NamedTuple):
         return "points" if (metric, True) in self.percent else ""
 
 
-def read_runs(
-    given: Sequence[Sequence[str]],
-    asked: Asked,
-    *,
-    arms_are: Arms = "needed",
-    tables: Mapping[str, pd.DataFrame] = MappingProxyType({}),
-) -> Runs:
-    """The runs in files: each item of `given` is a file, a folder or a pattern, or several files, of one arm.
+def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are: Arms = "needed") -> Runs:
+    """The runs of arms, each of which is a file, a folder or a pattern, several files, or a table in memory.
 
-    A single file, or files with `asked.by`, have the arms in a column, unless `arms_are` says otherwise. `tables` are
-    in memory, by what they are called in `given`.
+    A single table, or tables with `asked.by`, have the arms in a column, unless `arms_are` says otherwise.
     """
-    files = [[file for pattern in arm for file in read_arms.files_of(pattern)] for arm in given]
-    if asked.by is None and (len(files) > 1 or len(files[0]) > 1):
+    arms = [
+        [one for each in arm for one in ([each] if isinstance(each, Frame) else read_arms.files_of(each))]
+        for arm in given
+    ]
+    if asked.by is None and (len(arms) > 1 or len(arms[0]) > 1):
         arms_are = "in files"
     in_files = arms_are == "in files"
     # A table in memory, such as arm A, is called A.
-    as_files = [[path.rpartition(" ")[2] if path in tables else path for path in paths] for paths in files]
-    names = read_arms.names_of_arms(as_files)
+    files = [[one.path.rpartition(" ")[2] if isinstance(one, Frame) else one for one in arm] for arm in arms]
     parts: list[Lines] = []
     notes = Notes({}, Counter(), {})
-    for name, paths in zip(names, files, strict=True):
-        seeds, several = _seeds_of_files(paths, asked), in_files and len(paths) > 1
-        for place, path in enumerate(paths):
-            frame = Frame(path, tables[path]) if path in tables else read_metric_file(path)
+    for name, arm, paths in zip(read_arms.names_of_arms(files), arms, files, strict=True):
+        seeds, several = _seeds_of_files(paths, asked), in_files and len(arm) > 1
+        for place, one in enumerate(arm):
+            frame = one if isinstance(one, Frame) else read_metric_file(one)
             seed = seeds[place] if seeds else None
             parts.append(_lines(frame, name, arms_are, asked, seed, notes, several=several))
     # Of an arm in a file or several, each file has runs of its own.
@@ -207,18 +201,18 @@ def _summaries(found: Frame, of: Roles) -> list[str]:
     said = [""] * found.lines
     for place, (name, column) in enumerate(zip(found.names, found.columns, strict=True)):
         cells = texts(column) if column.dtype.kind == "O" else []
-        sums = {line for line, cell in enumerate(cells) if sums_up(cell)}
+        # Such words stand alone: std_2 may be a run.
+        sums = {
+            line
+            for line, cell in enumerate(cells)
+            if "_".join(words_of(cell)) in known.SUMMARIES and not any(map(str.isdigit, cell))
+        }
         others = {cell for line, cell in enumerate(cells) if cell and line not in sums}
         beside_numbers = bool(others) and all(map(is_number, others))
         if beside_numbers or name in (of.seed, of.run) or (place == 0 and is_index(name)):
             for line in sums:
                 said[line] = cells[line]
     return said
-
-
-def sums_up(cell: str) -> bool:
-    """Whether a cell says mean, std and such."""
-    return "_".join(words_of(cell)) in known.SUMMARIES and not any(map(str.isdigit, cell))
 
 
 def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> list[float]:

@@ -51,8 +51,11 @@ def numbered(paths: Sequence[str]) -> list[int] | None:
     return numbers_of([DATED.sub("", path) for path in paths]) if len(paths) > 1 else None
 
 
-def require_same_runs(named: Sequence[tuple[Sequence[Any], str]]) -> None:
-    """Refuse paired arms whose runs have other names: those of each, and its file."""
+def require_pairs(counts: Sequence[int], named: Sequence[tuple[Sequence[Any], str]], fewest: int = 1) -> None:
+    """Refuse paired arms of other numbers of runs, or whose runs have other names: those of each, and its file."""
+    if len(set(counts)) > 1 or counts[0] < fewest:
+        allowed = "equal numbers of runs" + ", two or more" * (fewest > 1)
+        raise BadArgument("paired", f"found {', '.join(map(str, counts))} runs", allowed)
     for names, file in named:
         if names != named[0][0]:
             of_arms = [named[0], (names, file)]

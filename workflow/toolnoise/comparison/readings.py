@@ -325,7 +325,9 @@ def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) 
         return Reading(stack.reshape(runs, units, -1), "scores", f"{what} x {stack.shape[-1]} scores")
     flat = stack.reshape(runs, units)
     called = name or path.rpartition("/")[2].rpartition(".")[0]
-    if labels.outcome == LABELS and not _are_classes(called, flat):
+    # Numbers for labels of 0 and 1 are classes if they are 0 and 1, and not named as scores.
+    are_classes = role_of_words(words_of(called)) != "score" and bool(((flat == 0) | (flat == 1)).all())
+    if labels.outcome == LABELS and not are_classes:
         if flat.min() >= 0 and flat.max() <= 1:
             if role_of_words(words_of(name)) == "score" and "logit" in name:
                 raise BadInput(path, name, "found probabilities", "log-odds")
@@ -341,11 +343,6 @@ def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) 
         )
         raise BadInput(path, "", f"found fractions of shape {stack.shape}", allowed)
     return Reading(flat, "classes", f"{what} predicted classes")
-
-
-def _are_classes(name: str, values: np.ndarray) -> bool:
-    """Whether numbers for labels of 0 and 1 are classes: they are 0 and 1, and not named as scores."""
-    return role_of_words(words_of(name)) != "score" and bool(((values == 0) | (values == 1)).all())
 
 
 def of_values(path: str, values: Sequence[np.ndarray], truth: Truth) -> Reading:

@@ -4,36 +4,26 @@ The content of files decides, and the name of a damaged one. The reader of each 
 JSON or an array.
 """
 
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from toolnoise.base import files
-from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.base.errors import BadArgument
 from toolnoise.base.files import require_plain
 from toolnoise.comparison import arms as arms_on_examples
-from toolnoise.comparison import array_files, table_rows
+from toolnoise.comparison import array_files
 from toolnoise.comparison.arms import is_dump
 from toolnoise.comparison.evals import inspect_logs, lm_eval
 from toolnoise.comparison.evals import tables as tables_of_questions
 from toolnoise.comparison.evals.scored import Asked, Log
-from toolnoise.comparison.known_names import METRICS
-from toolnoise.comparison.metric_layouts import EXTREMES, TENSORBOARD, Frame, is_numeric, texts
-from toolnoise.comparison.metric_names import listed, words_of
 from toolnoise.comparison.read_arms import files_of
-from toolnoise.comparison.table_files import first_object, is_number, read_csv
+from toolnoise.comparison.table_files import first_object
 from toolnoise.formulas.outcomes import NUMBERS
 
 Given = Literal["questions", "metrics", "predictions", "values", "losses"]
 # The files of a folder, by their ends: the first that it has.
 ENDS = ((".jsonl", ".eval"), (".json",), (".csv",))
-# Larger files than any table of metrics are not read twice; in bytes.
-LARGEST = 2**22
-# What the columns of predictions are called.
-PREDICTIONS = {"pred", "label", "example", "pred by run", "correct by run"}
 
 Reader = Callable[[str, Asked], Log]
 # Of a file whose content says nothing, such as a damaged one.
@@ -49,23 +39,16 @@ def sniff(
     cluster: str | None = None,
 ) -> Given:
     """What arms are, by the paths of each and by these options."""
-    if arms and _are_logs(arms, correct=correct):
+    reader = reader_of(next(iter(files_of_logs(arms[0][0])), "")) if arms else None
+    # One file of JSON lines may be a table of all arms.
+    if arms and (correct or (reader is not None and (len(arms) > 1 or reader is not tables_of_questions.read))):
         return "questions"
     if cluster:
         what = f"found predictions or numbers{f' in {arms[0][0]}' if arms else ''}"
         raise BadArgument("cluster", what, "only for logs of language models, or with correct")
     if metrics:
         return "metrics"
-    _require_predictions(arms)
     return (kind_of_numbers(arms[0], numbers_are) if arms else numbers_are) or "predictions"
-
-
-def _are_logs(given: Sequence[Sequence[str]], *, correct: bool) -> bool:
-    """Whether arms are logs: by an option, or by what the first file of the first arm has."""
-    files = files_of_logs(given[0][0])
-    reader = reader_of(files[0]) if files else None
-    # One file of JSON lines may be a table of all arms.
-    return correct or (reader is not None and (len(given) > 1 or reader is not tables_of_questions.read))
 
 
 def reader_of(path: str) -> Reader | None:
@@ -96,61 +79,6 @@ def files_of_logs(given: str) -> list[str]:
         if files := [file for file in inside if file.endswith(ends)]:
             return files
     return []
-
-
-def _require_predictions(given: Sequence[Sequence[str]]) -> None:
-    """Refuse a table of metrics without --metric: say which command is meant."""
-    for arm in given:
-        for path in (path for pattern in arm for path in files_of(pattern)):
-            if metrics := _metrics(path):
-                named = f" ({listed(metrics)})" if metrics[0] else ""
-                meant = f"toolnoise compare {_typed(given)} --metric {shlex.quote(metrics[0] or 'NAME')}"
-                raise BadInput(path, "", f"found metrics{named}, not predictions", meant)
-
-
-def _typed(given: Sequence[Sequence[str]]) -> str:
-    """The arms as a person would type them; of many files the first and the last."""
-    shown = [arm if len(arm) < 3 else [arm[0], "...", arm[-1]] for arm in given]
-    option = "--arm " if any(len(arm) > 1 for arm in given) else ""
-    return " ".join(option + " ".join(part if part == "..." else shlex.quote(part) for part in arm) for arm in shown)
-
-
-def _metrics(path: str) -> list[str]:
-    """The metrics of a CSV that has no predictions; one without a name if its columns are arms or seeds."""
-    if Path(path).suffix != ".csv" or not Path(path).is_file() or Path(path).stat().st_size > LARGEST:
-        return []
-    try:
-        table = Frame(path, read_csv(path, repeated=True))
-    except BadInput:
-        return []  # whoever reads predictions says why
-    names = table.names
-    if names == TENSORBOARD:
-        return ["Value"]
-    if curves := [name for name in names if " - " in name and not EXTREMES.search(name)]:
-        return sorted({name.rpartition(" - ")[2] for name in curves})
-    if logged := [name for name in names if name.startswith("metrics.")]:
-        return logged
-    roles = [table_rows.role_of(name) for name in names]
-    if sum(role.startswith("score") for role in roles) > 1 or not PREDICTIONS.isdisjoint(roles):
-        return []
-    fractions = [is_numeric(column) and _fractions(column) for column in table.columns]
-    of_fractions = [name for name, has in zip(names, fractions, strict=True) if has]
-    if named := [name for name in of_fractions if not METRICS.isdisjoint(words_of(name))]:
-        return named
-    # Scores of classes have a column each, and predictions of a run a line for each example.
-    others = [texts(column) for column, has in zip(table.columns, fractions, strict=True) if not has]
-    if "run" in roles and len(set(zip(*others, strict=True))) < table.lines:
-        return []
-    numbered = any(has and role == " by run" for has, role in zip(fractions, roles, strict=True))
-    if len(of_fractions) == 1 and of_fractions != [""] and not numbered:
-        return of_fractions
-    return [""] if of_fractions and ("run" in roles or numbered or names == [""]) else []
-
-
-def _fractions(column: np.ndarray) -> bool:
-    """Whether a column has numbers that are not whole."""
-    filled = [float(cell) for cell in texts(column) if is_number(cell)]
-    return any(np.isfinite(cell) and cell != np.floor(cell) for cell in filled)
 
 
 def kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:

@@ -1,10 +1,7 @@
-"""Power analysis: the runs that a claim needs, and the effects that a number of runs shows; two arms of equal size.
+"""Power analysis: the runs that a gain needs, and the gains that a number of runs shows; two arms of equal size.
 
-Arms that share their seeds are pairs.
-
-The distributions are exact for normal runs: noncentral t for a difference of means, over the degrees of freedom that
-Welch's test may find, F for a ratio of SDs and for the two one-sided tests of equivalence of SDs. Effects are in the
-unit of the SD. A ratio may be given either way round.
+Arms that share their seeds are pairs. The distributions are exact for normal runs: noncentral t, over the degrees of
+freedom that Welch's test may find. Gains are in the unit of the SD.
 """
 
 from collections.abc import Callable
@@ -45,20 +42,6 @@ def paired_power(pairs: Runs, difference: float, sd: float, level: float = LEVEL
     return stats.ncf.sf(stats.f.isf(level, 1, pairs - 1), 1, pairs - 1, shift)
 
 
-def ratio_power(runs: Runs, ratio: float, level: float = LEVEL) -> float | np.ndarray:
-    """Power of the two-sided F test of two SDs."""
-    null = stats.f(np.asarray(runs) - 1, np.asarray(runs) - 1)
-    critical = null.isf(level / 2)
-    return null.sf(critical / ratio**2) + null.cdf(1 / (critical * ratio**2))
-
-
-def equivalence_power(runs: Runs, margin: float, ratio: float = 1, level: float = LEVEL) -> float | np.ndarray:
-    """Power to claim that a ratio of SDs lies between 1 / margin and margin, if the true ratio is `ratio`."""
-    null = stats.f(np.asarray(runs) - 1, np.asarray(runs) - 1)
-    reach = margin**2 / null.isf(level)
-    return np.maximum(null.cdf(reach / ratio**2) - null.cdf(1 / (reach * ratio**2)), 0)
-
-
 def detectable_difference(runs: int, level: float = LEVEL, power: float = POWER) -> float:
     """The difference of means, in SDs, that `runs` runs per arm detect with this power."""
     return _effect(lambda difference: difference_power(runs, difference, 1, level), power)
@@ -67,17 +50,6 @@ def detectable_difference(runs: int, level: float = LEVEL, power: float = POWER)
 def detectable_in_pairs(pairs: int, level: float = LEVEL, power: float = POWER) -> float:
     """The difference that `pairs` pairs detect with this power, in SDs of differences in pairs."""
     return _effect(lambda difference: paired_power(pairs, difference, 1, level), power)
-
-
-def detectable_ratio(runs: int, level: float = LEVEL, power: float = POWER) -> float:
-    """The ratio of SDs, above 1, that `runs` runs per arm detect with this power."""
-    return 1 + _effect(lambda excess: ratio_power(runs, 1 + excess, level), power)
-
-
-def claimable_margin(runs: int, level: float = LEVEL, power: float = POWER) -> float:
-    """The narrowest margin within which equal SDs can be claimed to lie with this power."""
-    null = stats.f(runs - 1, runs - 1)
-    return float(np.sqrt(null.isf(level) * null.ppf((1 + power) / 2)))
 
 
 def chance_difference(difference: float, sd: float, runs: int, freedom: float | None = None) -> float:

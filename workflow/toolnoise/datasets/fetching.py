@@ -84,7 +84,7 @@ def _obtain(source: Source) -> None:
         problem = f"no such file, and it cannot be downloaded ({_without_query(str(error))})"
         raise BadInput(path, "", problem, wanted) from None
     except OSError as error:
-        problem = f"cannot be written ({faults.called(error)})"
+        problem = f"cannot be written ({faults.fault_name(error)})"
         raise BadInput(path, "", problem, "a writable folder with free space") from None
 
 

@@ -227,8 +227,8 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
     if missing:
         raise BadInput(path, missing[0], "no such array", "prepared data with " + ", ".join(REQUIRED))
     if "side" in arrays:
-        read = importlib.import_module(ORIGINALS).read
-        arrays |= {f"{part}_images": read(path, part, arrays) for part in PARTS}
+        read_originals = importlib.import_module(ORIGINALS).read_originals
+        arrays |= {f"{part}_images": read_originals(path, part, arrays) for part in PARTS}
     groups, asked = (tuple(map(str, arrays.get(name, ()))) for name in ("groups", "asked"))
     outcome = str(arrays.get("outcome", LABEL))
     check(path, arrays["classes"], {part: arrays[f"{part}_images"].shape for part in PARTS}, arrays, outcome, asked)

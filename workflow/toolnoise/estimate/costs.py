@@ -10,7 +10,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,6 @@ from toolnoise.study import config, layout, remedies, runs
 from toolnoise.study.cells import MODES, Cell, Profile
 from toolnoise.study.entries import cores, records_steps
 from toolnoise.study.expected import EXPECTED, METRICS
-from toolnoise.study.kept_weights import schedule
 from toolnoise.study.study import Study, is_deterministic
 from toolnoise.training import network
 
@@ -197,7 +196,7 @@ def _profiles(study: Study, hardware: str, mode: str) -> Workload:
     left = [
         profile
         for profile in profiles
-        if not _is_measured(study.path(layout.PROFILE_RECORD, profile), study.profile_spec(profile))
+        if not _has_record(study.profile_spec(profile), study.path(layout.PROFILE_RECORD, profile), files.read_json)
     ]
     known = [seconds for seconds in each.values() if seconds is not None]
     whole = len(known) == len(each)
@@ -214,21 +213,17 @@ def _profiles(study: Study, hardware: str, mode: str) -> Workload:
 def unfinished_seeds(study: Study, cell: Cell) -> list[int]:
     """The seeds of a cell whose runs have no finished record."""
     paths = zip(study.seeds[cell], study.runs(layout.RECORD, cell), strict=True)
-    return [seed for seed, path in paths if not _is_finished(path, study.spec(cell, seed))]
+    return [seed for seed, path in paths if not _has_record(study.spec(cell, seed), path, _record_of_run)]
 
 
-def _is_finished(record: str | Path, spec: Spec) -> bool:
-    """Whether the run that `spec` describes, not an earlier version of it, has left its record."""
+def _record_of_run(path: str) -> dict[str, Any]:
+    return runs.read(path).record
+
+
+def _has_record(spec: Spec, path: str, read_record: Callable[[str], dict[str, Any]]) -> bool:
+    """Whether the job that `spec` describes, not an earlier version of it, has left its record."""
     try:
-        return runs.read(record).record["spec"] == spec.as_json()
-    except BadInput:
-        return False
-
-
-def _is_measured(record: str | Path, spec: Spec) -> bool:
-    """Whether the measurement that `spec` describes has left its record."""
-    try:
-        return files.read_json(record)["spec"] == spec.as_json()
+        return read_record(path)["spec"] == spec.as_json()
     except (BadInput, KeyError, TypeError):
         return False
 
@@ -313,7 +308,7 @@ def _copies(recipe: dict[str, Any], dataset: prepared.Data | None) -> int:
     """How often a run has its weights in its file: at the end, after each cycle before, and after recorded steps."""
     recorded = []
     if dataset and records_steps(recipe):
-        recorded = schedule(recipe["epochs"] * steps_per_epoch(recipe, len(dataset.train)))
+        recorded = runs.recording_steps(recipe["epochs"] * steps_per_epoch(recipe, len(dataset.train)))
     return cycles(recipe) + len(recorded)
 
 

@@ -62,7 +62,7 @@ def blank(entry: dict[str, Any], registry: dict[str, Any]) -> Data | None:
         pixels = np.broadcast_to(np.uint8(0), (count, stored, stored, size.channels))
         if whole:
             sizes = np.broadcast_to((seen, seen, archive // count), (count, 3))
-            pixels = originals.of(np.broadcast_to(np.uint8(0), archive), sizes, seen)
+            pixels = originals.originals_in(np.broadcast_to(np.uint8(0), archive), sizes, seen)
         labels = np.broadcast_to(np.int32(0), (count, len(asked)) if asked else count)
         parts.append(Split(pixels, labels, margin=stored - seen, outcome=of))
     return Data(*parts, classes=tuple(map(str, range(size.classes))), groups=(), sha256="", asked=asked)

@@ -85,7 +85,9 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
     over = ratios[:0]
     if len(whole):
         variant = whole["variant"].iloc[0]
-        every = "all sources" if variant in VARIANTS["algo_impl"] else every
+        # ALGO+IMPL leaves the data as they are.
+        has_data = rows["variant"].str.split("+").map(lambda sources: "data" in sources).any()
+        every = ("ALGO+IMPL" if has_data else "all sources") if variant in VARIANTS["algo_impl"] else every
         over = churn(ratios[ratios["over_variant"] == variant], "impl")
     words = {
         "below": f"{noise} alone changes fewer answers than {every}",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 
+from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.study.entries import dataset_name
 
 
@@ -51,6 +52,7 @@ PALETTE = {
     "deterministic": "#D55E00",
 }
 NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
+EACH = "+".join(ALGORITHMIC)  # how ALGO is spelt beside other sources
 FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 LATEST = "#C0A8FF"  # the colour that a bit tends to the later it is moved
 # For names without a colour of their own, in order of appearance.
@@ -93,7 +95,9 @@ STYLE = {
 
 
 def variant_name(variant: str) -> str:
-    """The variant as the paper writes it; single sources keep their own name."""
+    """The variant as the paper writes it, such as ALGO+IMPL or data+ALGO+IMPL; single sources keep their own name."""
+    if EACH in variant:
+        return variant.replace(EACH, NAMES["algo"]).replace("impl", NAMES["impl"])
     return NAMES.get(variant, variant)
 
 

@@ -35,24 +35,24 @@ class Metric(NamedTuple):
     label: Label | None = None
 
 
-def similarity(values: np.ndarray) -> Estimate:
+def mean_similarity(values: np.ndarray) -> Estimate:
     """A mean of similarities, from their distances from 1, the similarity of equal runs."""
     distance = positive_mean_t(np.maximum(1 - values, 0))
     return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
 
 
-def loss(values: np.ndarray) -> Estimate:
+def mean_loss(values: np.ndarray) -> Estimate:
     """A mean of what is never positive."""
     gain = positive_mean_t(np.maximum(-values, 0))
     return Estimate(-gain.value, -gain.high, -gain.low)
 
 
-def change(values: np.ndarray) -> Estimate:
+def mean_change(values: np.ndarray) -> Estimate:
     """A mean of changes that may have either sign; where none is negative, they differ between draws by factors."""
     return positive_mean_t(values) if (values >= 0).all() else mean_t(values)
 
 
-def value(values: np.ndarray) -> Estimate:
+def mean_alone(values: np.ndarray) -> Estimate:
     """A mean without an interval, of what draws do not show."""
     return Estimate(float(values.mean()))
 
@@ -103,9 +103,9 @@ METRICS: Mapping[str, Metric] = {
     "churn_other_draw": Metric(SHARE, label=Label("Churn, other draw", *PERCENT)),
     "churn_impl_share": Metric(SHARE, label=Label("IMPL's share of churn", *PERCENT)),
     **spread("cross_entropy", POSITIVE, Label("Cross-entropy"), Label("SD of cross-entropy")),
-    "cka": Metric(SHARE, similarity, Label("CKA of logits")),
-    "correlation_pearson": Metric(CORRELATION, similarity, Label("Correlation of logits (Pearson)")),
-    "ensemble_accuracy_change": Metric(GAIN, change, Label("Accuracy gain of an ensemble of two", *POINTS)),
+    "cka": Metric(SHARE, mean_similarity, Label("CKA of logits")),
+    "correlation_pearson": Metric(CORRELATION, mean_similarity, Label("Correlation of logits (Pearson)")),
+    "ensemble_accuracy_change": Metric(GAIN, mean_change, Label("Accuracy gain of an ensemble of two", *POINTS)),
     "accuracy_sd_independent_null": Metric(POSITIVE, label=Label("SD if examples erred independently", *POINTS)),
     "accuracy_sd_binomial_null": Metric(POSITIVE),
     "accuracy_sd_ratio_largest_null": Metric(POSITIVE),
@@ -114,10 +114,10 @@ METRICS: Mapping[str, Metric] = {
     **rate("fpr"),
     **rate("fnr"),
     "l2_raw": Metric(POSITIVE, positive_mean_t),
-    "churn_new_examples": Metric(SHARE, value),  # the examples are the same in every draw
-    "correlation_spearman": Metric(CORRELATION, similarity),
-    "cka_debiased": Metric(CORRELATION, similarity),
-    "ensemble_cross_entropy_change": Metric((-np.inf, 0), loss),
+    "churn_new_examples": Metric(SHARE, mean_alone),  # the examples are the same in every draw
+    "correlation_spearman": Metric(CORRELATION, mean_similarity),
+    "cka_debiased": Metric(CORRELATION, mean_similarity),
+    "ensemble_cross_entropy_change": Metric((-np.inf, 0), mean_loss),
     **{
         f"{of}_variance_{part}": Metric(VARIANCE)
         for of in ("accuracy", "correctness")
@@ -129,7 +129,7 @@ METRICS: Mapping[str, Metric] = {
     **spread("perplexity", PERPLEXITY, Label("Perplexity", "", 1, 2), Label("SD of perplexity")),
     "mean_absolute_difference": Metric(POSITIVE, positive_mean_t, Label("Mean absolute difference between runs")),
     "n_draws": Metric(POSITIVE),
-    "bit_equal": Metric(SHARE, value),  # over draws, the share of those whose runs are
+    "bit_equal": Metric(SHARE, mean_alone),  # over draws, the share of those whose runs are
 }
 # The columns of the page's table of cells; a cell's own page has all.
 USUAL = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit", "mean_absolute_error_mean", "mean_absolute_error_sd")

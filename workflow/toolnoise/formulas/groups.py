@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.formulas import Row
-from toolnoise.formulas.sd_ratio import Null, by_difficulty, by_size, freedom, sd_ratio
-from toolnoise.formulas.testset import independent_errors_sd
+from toolnoise.formulas.sd_ratio import Null, by_difficulty, by_size, freedom, independent_errors_sd, sd_ratio
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.spread import sd_chi2, sd_robust

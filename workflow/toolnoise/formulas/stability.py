@@ -1,7 +1,7 @@
 """Stability of one cell: the spread of its runs, over all examples, per class and per sub-group.
 
 A row is (metric, group, estimate), and no row is ever left out: with too few runs the estimate is NaN. Bounds are
-clipped to the declared range of each measure. docs/measures.md defines each measure.
+clipped to the declared range of each measure. docs/statistics.md defines each measure.
 """
 
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -13,7 +13,6 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import churn, normalised_churns
-from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
@@ -21,9 +20,14 @@ from toolnoise.formulas.equal_runs import bit_equal, equality, rate_step
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.formulas.likeliest import keeps_all
-from toolnoise.formulas.sd_ratio import freedom, largest_by_size
-from toolnoise.formulas.similarity import pairwise_cka
-from toolnoise.formulas.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
+from toolnoise.formulas.sd_ratio import (
+    binomial_sd,
+    distribution_wise_sd,
+    distribution_wise_variance,
+    freedom,
+    largest_by_size,
+)
+from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks

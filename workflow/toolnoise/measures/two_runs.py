@@ -20,8 +20,7 @@ from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.outcomes import METRIC
 from toolnoise.formulas.weights import paired_l2, unit
 from toolnoise.stats.estimates import mean_t
-from toolnoise.study.kept_weights import OF_CYCLES
-from toolnoise.study.runs import DIGESTS, OUTCOME, Run, read
+from toolnoise.study.runs import DIGESTS, OF_CYCLES, OUTCOME, Run, read
 
 DRAWS = "draws_sha256"
 RUN, CELL, RESULTS = "run", "cell", "results"

@@ -2,13 +2,19 @@
 
 from typing import Any
 
-from toolnoise.papers.classes import class_names
+from toolnoise.datasets.sources import checksums
 from toolnoise.papers.published import source_table
 from toolnoise.study import config
 from toolnoise.study.entries import labels_shown
 from toolnoise.study.figure_files import synthetic
 from toolnoise.study.figure_kinds import FIGURES, KINDS
 from toolnoise.study.study import Figure, Study
+
+# In the order of the labels: batches.meta.txt of CIFAR-10's archive, the README of Fashion-MNIST.
+NAMES = {
+    "cifar10": ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
+    "fashion-mnist": ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot"),
+}
 
 
 def recipe_differences(model: str, dataset: str, recipe: dict[str, Any]) -> list[str]:
@@ -49,13 +55,24 @@ def sources(study: Study, figure: Figure) -> list[list[Any]]:
     ]
 
 
+def class_names(entry: dict[str, Any], registry: dict[str, Any]) -> list[str]:
+    """The names by label; none if only the data have them, or if they are numbers."""
+    return list(next((names for name, names in NAMES.items() if checksums(registry[name]) == checksums(entry)), ()))
+
+
+def names_of_classes(study: Study, figure: Figure) -> dict[str, list[str]]:
+    """The names of the classes of each data set that a figure shows."""
+    registry, entries = config.registered("datasets"), study.config["datasets"]
+    return {dataset: class_names(entries[dataset], registry) for _, dataset in figure.tasks}
+
+
 # By the names in `takes` of a kind.
 TAKEN = {
     "batch_sizes": lambda study, figure: dict(
         sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks)
     ),
     "label_of": lambda study, figure: labels_shown(study.config["datasets"], (name for _, name in figure.tasks)),
-    "class_names": class_names.of_figure,
+    "class_names": names_of_classes,
     "accelerators": accelerators,
     "differences": differences,
     "sources": sources,

@@ -215,7 +215,7 @@ def _outcome(
         if source:
             raise BadInput("command line", "--labels", f"found {source}", "none: a loss is no prediction of a label")
         padded, losses = arms.losses_of_a_run(run.file)
-        arms.require_comparable([*first, losses], paired=False, same_start=False)
+        arms.require_comparable([*first, losses])
         if not first:
             first.append(losses)
         return LOSSES, {LEFT[LOSSES].file: padded}
@@ -225,7 +225,7 @@ def _outcome(
         truth = label_files.numbers(source)
         values = arms.read_file(run.file, VALUES, truth)
         _require_one(run, values.runs)
-        arms.require_comparable([*first, values], paired=False, same_start=False)
+        arms.require_comparable([*first, values])
         if not first:
             first.append(values)
         predicted, true = (each.reshape(truth.shape) for each in (values.answers, truth.answers))
@@ -237,7 +237,7 @@ def _outcome(
     _require_one(run, read.runs)
     if read.kind == RIGHTS:
         raise BadInput(run.file, "", "found right and wrong answers", "predicted classes or scores")
-    arms.require_comparable([*first, read], paired=False, same_start=False)
+    arms.require_comparable([*first, read])
     if read.ids is not None and not first:
         first.append(read._replace(scores=None))
     if read.scores is None and labels.shape:

@@ -33,7 +33,7 @@ NEEDED = {
 }
 
 
-def read(run: Run) -> dict[str, np.ndarray]:
+def read_left_arrays(run: Run) -> dict[str, np.ndarray]:
     """What the training program left besides its weights, by name, memory-mapped."""
     path = run.folder / "weights.npz"
     read = arrays.read_npz(path, arrays.npz_names(path))
@@ -53,7 +53,7 @@ def read(run: Run) -> dict[str, np.ndarray]:
 def write_labels(dataset: str, record: RunRecord, *, out: Output) -> None:  # noqa: ARG001 (the name is in the paths)
     """Write the labels, classes and sub-groups of one run as the data set of all; a metric alone has none of them."""
     run = runs.read(record)
-    left, kind = read(run), LEFT[run.spec.model.outcome]
+    left, kind = read_left_arrays(run), LEFT[run.spec.model.outcome]
     labels = _given(left)
     stored = {"test_labels": labels}
     if labels.dtype.kind in "iu" and labels.size:
@@ -67,12 +67,12 @@ def write_labels(dataset: str, record: RunRecord, *, out: Output) -> None:  # no
         stored["outcome"] = np.array(kind.of)
     if labels.ndim == 2 and kind.of in NAMED:
         stored["asked"] = np.array([f"{NAMED[kind.of]}_{place}" for place in range(labels.shape[1])])
-    if groups := named(left, GROUP):
+    if groups := arrays_named(left, GROUP):
         stored |= {"groups": np.array(list(groups)), "test_groups": np.stack(list(groups.values()), axis=1)}
     arrays.write_npz(out, stored)
 
 
-def named(left: dict[str, np.ndarray], start: str) -> dict[str, np.ndarray]:
+def arrays_named(left: dict[str, np.ndarray], start: str) -> dict[str, np.ndarray]:
     """The sub-groups or the metrics that a run left, by their names."""
     return {name.removeprefix(start): values for name, values in left.items() if name.startswith(start)}
 

@@ -30,7 +30,7 @@ def dump(spec: Spec, data: Input, records: TrainedRuns, *, logits: Output, index
     cell = [runs.read(record) for record in records]
     names, layers, padded = [], [], None
     for run in cell:
-        left = left_by.read(run)
+        left = left_by.read_left_arrays(run)
         left_by.require_same_labels(run, left, labels)
         if kind == outcomes.LOSSES:
             gaps = np.isnan(left["losses"])
@@ -61,7 +61,7 @@ def _require_same_tokens(run: runs.Run, padded: np.ndarray, before: np.ndarray |
 def _layer(kind: str, left: dict[str, np.ndarray]) -> tuple[list[str], np.ndarray]:
     """One run's part of the stack, and the names of its metrics."""
     if kind == outcomes.METRIC:
-        metrics = left_by.named(left, left_by.METRIC)
+        metrics = left_by.arrays_named(left, left_by.METRIC)
         return list(metrics), np.array([float(value) for value in metrics.values()])
     if LEFT[kind].scored:
         return [], unit_scores(LEFT[kind].of, np.asarray(left["logits"]))

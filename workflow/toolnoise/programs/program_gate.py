@@ -11,8 +11,7 @@ from toolnoise.base.job import Output, PlaceNames, WholeRuns
 from toolnoise.checking import diagnosis, differences, program_text, suspects
 from toolnoise.checking.outcome import EpochTable, Outcome
 from toolnoise.measures import control_gate
-from toolnoise.programs.left_arrays import GROUP, METRIC, named
-from toolnoise.programs.left_arrays import read as read_left
+from toolnoise.programs.left_arrays import GROUP, METRIC, arrays_named, read_left_arrays
 from toolnoise.study import runs
 from toolnoise.study.runs import Run
 
@@ -38,16 +37,16 @@ def check(cell: PlaceNames, command: str, records: WholeRuns, *, out: Output) ->
 
 def outcome_of(run: Run) -> Outcome:
     """What the program left in a run, as it was read then."""
-    left, rows = read_left(run), run.history()
+    left, rows = read_left_arrays(run), run.history()
     columns = [column for column in rows[0] if column not in DIGESTS]
     return Outcome(
         run.folder,
         left.get("logits"),
         left.get("predictions"),
-        {name: float(value) for name, value in named(left, METRIC).items()} or None,
+        {name: float(value) for name, value in arrays_named(left, METRIC).items()} or None,
         left.get("labels"),
         run.weights() or None,
         EpochTable(columns, [[row[column] for column in columns] for row in rows]),
-        named(left, GROUP),
+        arrays_named(left, GROUP),
         losses=left.get("losses"),
     )

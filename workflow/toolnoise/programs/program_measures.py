@@ -2,7 +2,7 @@
 
 Logits have those of any cell, except those of identical runs: too little is known about the program's epochs.
 Predicted classes have all measures that need no scores. Values and losses have no churn: its place is taken by the mean
-absolute difference between runs. A metric alone has a mean and an SD. docs/measures.md has their formulas.
+absolute difference between runs. A metric alone has a mean and an SD. docs/statistics.md has their formulas.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -399,7 +399,7 @@ def _digest(path: Path, done: Callable[[int], object]) -> str:
                 digest.update(block)
                 done(len(block))
     except OSError as error:
-        return f"not known ({faults.called(error)})"
+        return f"not known ({faults.fault_name(error)})"
     return digest.hexdigest()
 
 

@@ -63,7 +63,7 @@ def look_up() -> None:
     programs()
     repository.versions(*ENVIRONMENT, *repository.DECISIVE)
     for path in program.PACKAGE.rglob("*.py"):
-        code_digest.read(path)
+        code_digest.source_text(path)
 
 
 def run(job: Job, process: str, done: Callable[[], object] = lambda: None) -> None:

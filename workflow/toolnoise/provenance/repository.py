@@ -162,7 +162,7 @@ def _asked(*arguments: str, given: bytes | None = None) -> tuple[bytes, str]:
     try:
         done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
     except OSError as error:
-        return b"", f"git cannot be started ({faults.called(error)})"
+        return b"", f"git cannot be started ({faults.fault_name(error)})"
     if done.returncode < 0:
         # That is no answer of git's: what it stops is not recorded as unknown.
         killed = f"git was killed by {signal.Signals(-done.returncode).name}"

@@ -152,7 +152,7 @@ def take(packed: str | Path, here: StudyHere, *, other_code: bool = False, deman
     if any((snakemake / "locks").glob("*")):
         found = "Snakemake is running here, or was killed"
         raise BadInput(snakemake.parent, "", found, "wait until it has ended; after a kill: snakemake --unlock")
-    with faults.at(here.root, scratch.FOLDER), archive.unpacked(Path(packed), here.root) as folder:
+    with faults.naming_output(here.root, scratch.FOLDER), archive.unpacked(Path(packed), here.root) as folder:
         incoming = _Incoming(Path(packed), here, _readable(folder))
         if demands:
             incoming.check_root(demands)

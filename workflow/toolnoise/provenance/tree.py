@@ -168,7 +168,7 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
         try:
             entries = list(os.scandir(root / folder))
         except OSError as error:
-            strange[folder or "."] = f"is a folder that cannot be read ({faults.called(error)})"
+            strange[folder or "."] = f"is a folder that cannot be read ({faults.fault_name(error)})"
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
@@ -178,7 +178,7 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
             try:
                 about = entry.stat(follow_symlinks=False)
             except OSError as error:
-                strange[path] = f"cannot be examined ({faults.called(error)})"
+                strange[path] = f"cannot be examined ({faults.fault_name(error)})"
                 continue
             if stat.S_ISDIR(about.st_mode):
                 folders.append(path)

@@ -1,8 +1,7 @@
 """Ratios and trends of quantities measured on arms of runs, tested on the logarithm.
 
 A contrast is a weighted sum of logarithms of arms (`stats.quantities`). Weights 1 and -1 give a ratio, the weights of a
-regression give a trend, and a mean over tasks is a contrast, too. So one error and one test serve them all, and a ratio
-has the same interval wherever it is shown.
+regression give a trend, and a mean over tasks is a contrast, too. One error and one test serve them all.
 
 A unit that several arms share moves all of them at once, so such arms are paired. An arm that was only published has
 the error of its logarithm. Student's t has one degree of freedom fewer than the arm with the fewest units: more of
@@ -58,11 +57,15 @@ class Contrast(NamedTuple):
 
     @property
     def estimate(self) -> Estimate:
-        """The value with its interval."""
+        """The value with its 95 % interval."""
+        return self.interval(TAIL)
+
+    def interval(self, tail: float) -> Estimate:
+        """The value with the interval beyond whose ends a one-sided p-value is below `tail`."""
         if self.known:
-            low, high = self.value - np.log(scipy.stats.f.ppf([1 - TAIL, TAIL], *self.known)) / 2
+            low, high = self.value - np.log(scipy.stats.f.ppf([1 - tail, tail], *self.known)) / 2
         else:
-            half = scipy.stats.t.ppf(1 - TAIL, self.freedom) * self.error
+            half = scipy.stats.t.ppf(1 - tail, self.freedom) * self.error
             low, high = self.value - half, self.value + half
         if self.of_sds and not high - low <= np.log(WIDEST):
             return Estimate(self.value)

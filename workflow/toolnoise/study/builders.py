@@ -41,7 +41,7 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
         # A package may have parts without a source, such as compiled ones.
         return ("", "") if _is_there(top) else (f"no module {top}", _modules_named(top))
     try:
-        tree = code_text.parsed(path.read_bytes())
+        tree = code_text.parse_python(path.read_bytes())
     except SyntaxError as error:
         return f"{path.name}, line {error.lineno}: {error.msg}", "Python"
     except code_text.UNREADABLE as error:

@@ -36,7 +36,7 @@ def read_yaml(path: str | Path) -> Any:
     try:
         text = files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        why = faults.called(error) if isinstance(error, OSError) else error
+        why = faults.fault_name(error) if isinstance(error, OSError) else error
         raise BadInput(path, "", f"cannot be read ({why})") from None
     is_json = Path(path).suffix == ".json"
     try:
@@ -64,6 +64,8 @@ def resolve(config: object, file: str | Path) -> Config:
     programs.require_possible(config["models"], "models.", file)
     for name in config["claims"].keys() & registered("claims"):
         raise BadInput(file, f"claims.{name}", "a claim of resources/claims.yaml has this name", "a name of its own")
+    for name in config.get("judged", ()):
+        _require_known("claim", name, {**registered("claims"), **config["claims"]}, "judged", file)
     known = {registry: {**registered(registry), **config[registry]} for registry in REGISTRIES}
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):

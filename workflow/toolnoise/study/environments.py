@@ -24,7 +24,7 @@ def known() -> list[str]:
     return sorted(path.stem for path in path_of(lock_of("any")).parent.glob("*.txt"))
 
 
-def of(parameters: dict[str, Any]) -> str:
+def environment_of(parameters: dict[str, Any]) -> str:
     """The environment in which a job with these parameters computes; empty: the one of the workflow."""
     return parameters.get("spec", {}).get("hardware", {}).get("environment", "")
 

@@ -49,7 +49,7 @@ def gates_before(study: Study, kinds: Iterable[str], figure: Figure | None = Non
     return gates(study, figure) if (METRICS.keys() - WITHOUT_RUNS).intersection(kinds) else []
 
 
-def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
+def files_read_by(study: Study, figure: Figure) -> dict[str, list[str]]:
     """The metric files that a figure is rendered from, by kind."""
     kind, by_kind = KINDS[figure.notebook], metric_files(study, figure)
     # Verdicts are on the study as a whole, whatever a figure shows of it.

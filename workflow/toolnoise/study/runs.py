@@ -1,22 +1,38 @@
-"""Reading a run's outputs: record, weights and history; a damaged one is a one-line error."""
+"""Reading a run's outputs: record, weights and history; a damaged one is a one-line error.
+
+A run may also keep weights on its way: after each cycle, and after steps 1, 2, 4, 8, ...
+
+Cycles are equal parts of a training, in each of which the learning rate falls to 0. The weights after every cycle but
+the last are a run's snapshots; those after the last are its final weights. A diverged run has the snapshots of the
+cycles completed before.
+
+Recorded steps are before training, after steps 1, 2, 4, 8, ..., and at the end; weights and test logits are kept. A
+recipe asks for them with `record_steps`. Two runs from equal starts can then be compared while they diverge, on a scale
+on which growth by a power of the number of steps is a straight line.
+
+In a file, what was kept of a tensor is stacked in one array under the tensor's path and a mark. No path ends like one,
+because no tensor has an empty name. Logits are under `logits` and the mark: every path begins with the name of a layer.
+"""
 
 import csv
 import hashlib
 import io
 import math
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolnoise.base import shapes
-from toolnoise.base.arrays import npz_names, read_npz
+from toolnoise.base.arrays import Rows, npz_names, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_text, readable
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, FLAG, INTEGER, POSITIVE, TEXT, Shape, one_of
 from toolnoise.base.spec import Spec
-from toolnoise.study import kept_weights
+from toolnoise.epoch_plan import cycle_length
+from toolnoise.study.entries import records_steps
 
 # What is read of a spec, and of the record of a run.
 _NAMED: Shape = {"name": TEXT}
@@ -50,8 +66,45 @@ TENSOR_DIGITS = 12  # of a tensor's digest, in the history
 # No loss of float32 logits is as large, unless it is infinite.
 LARGEST = 1e40
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)|nan", re.ASCII)
+# The marks of what was kept after cycles and after steps.
+OF_CYCLES, OF_STEPS = "/", "//"
+LOGITS = "logits"
 # After the name of what the training program of a run left besides its weights. No path of a tensor ends like this.
 OUTCOME = ":"
+
+
+def snapshot_epochs(recipe: Mapping[str, Any], epochs: int) -> list[int]:
+    """The epochs after which a run of `epochs` epochs has a snapshot."""
+    return list(range(cycle_length(recipe), epochs, cycle_length(recipe)))
+
+
+def packed_weights(snapshots: Sequence[Mapping[str, np.ndarray]], mark: str = OF_CYCLES) -> dict[str, Rows]:
+    """Kept weights as the arrays of a file, written row by row and never held in memory as such."""
+    first = snapshots[0] if snapshots else {}
+    return {
+        path + mark: Rows((len(snapshots), *tensor.shape), tensor.dtype, [snapshot[path] for snapshot in snapshots])
+        for path, tensor in first.items()
+    }
+
+
+def unpacked_weights(packs: Mapping[str, np.ndarray], mark: str = OF_CYCLES) -> list[dict[str, np.ndarray]]:
+    """The kept weights in such arrays, as views of them."""
+    kept = min(map(len, packs.values()), default=0)
+    return [{name.removesuffix(mark): pack[number, ...] for name, pack in packs.items()} for number in range(kept)]
+
+
+def recording_steps(last: int) -> list[int]:
+    """The numbers of steps after which a run of `last` steps records itself."""
+    return [0, *(2**power for power in range(last.bit_length()) if 2**power < last), last]
+
+
+def recorded_steps(record: Mapping[str, Any]) -> list[int]:
+    """The steps that the run of this record has recorded: those of its recipe, up to its last epoch."""
+    recipe = record["spec"]["recipe"]
+    if not records_steps(recipe):
+        return []
+    each = record["steps_per_epoch"]
+    return [step for step in recording_steps(recipe["epochs"] * each) if step <= record["epochs"] * each]
 
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
@@ -84,7 +137,7 @@ class Run(NamedTuple):
     def weights(self) -> dict[str, np.ndarray]:
         """Every tensor at the end of training, in the order of the layers."""
         names = npz_names(self.folder / "weights.npz")
-        return self._tensors(mapped=[name for name in names if name.endswith((kept_weights.OF_CYCLES, OUTCOME))])[0]
+        return self._tensors(mapped=[name for name in names if name.endswith((OF_CYCLES, OUTCOME))])[0]
 
     def snapshots(self) -> list[dict[str, np.ndarray]]:
         """The weights after each cycle, the final ones last; all of them stay in the file, memory-mapped.
@@ -94,21 +147,21 @@ class Run(NamedTuple):
         final, packs, _ = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
         if "epochs" not in self.spec.recipe:
             raise BadInput(self.folder / "run.json", "spec.recipe.epochs", "no such key", WANTED)
-        kept = len(kept_weights.snapshot_epochs(self.spec.recipe, self.record["epochs"]))
+        kept = len(snapshot_epochs(self.spec.recipe, self.record["epochs"]))
         sizes = {path: tensor.shape for path, tensor in final.items()}
-        return [*self._unpacked(packs, kept_weights.OF_CYCLES, kept, sizes), final]
+        return [*self._unpacked(packs, OF_CYCLES, kept, sizes), final]
 
     def recorded(self) -> dict[int, dict[str, np.ndarray]]:
         """The weights and, as `logits`, the test logits after each recorded step; all of them stay in the file."""
         final, _, packs = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
         try:
-            steps = kept_weights.expected(self.record)
+            steps = recorded_steps(self.record)
         except KeyError as error:
             raise BadInput(self.folder / "run.json", error.args[0], "no such key", WANTED) from None
         # The data set has the number of examples and of classes.
-        logits = packs.get(kept_weights.LOGITS + kept_weights.OF_STEPS, np.empty(1))
-        sizes = {path: tensor.shape for path, tensor in final.items()} | {kept_weights.LOGITS: logits.shape[1:]}
-        return dict(zip(steps, self._unpacked(packs, kept_weights.OF_STEPS, len(steps), sizes), strict=True))
+        logits = packs.get(LOGITS + OF_STEPS, np.empty(1))
+        sizes = {path: tensor.shape for path, tensor in final.items()} | {LOGITS: logits.shape[1:]}
+        return dict(zip(steps, self._unpacked(packs, OF_STEPS, len(steps), sizes), strict=True))
 
     def _unpacked(
         self, packs: dict[str, np.ndarray], mark: str, kept: int, sizes: dict[str, tuple[int, ...]]
@@ -120,7 +173,7 @@ class Run(NamedTuple):
             if stored.get(name) != wanted.get(name):
                 allowed = f"run.json's recipe keeps {wanted.get(name, 'nothing')}"
                 raise BadInput(self.folder / "weights.npz", name, f"found {stored.get(name, 'nothing')}", allowed)
-        return kept_weights.unpacked(packs, mark)
+        return unpacked_weights(packs, mark)
 
     def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], ...]:
         """The final tensors, the snapshots of each, and what was recorded of each after some steps."""
@@ -130,8 +183,7 @@ class Run(NamedTuple):
             if tensor.dtype.kind not in "biuf" or not tensor.dtype.isnative:
                 raise BadInput(self.folder / "weights.npz", name, f"found {tensor.dtype.str}", "numbers, as train has")
         recorded, packs = (
-            {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)}
-            for mark in (kept_weights.OF_STEPS, kept_weights.OF_CYCLES)
+            {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)} for mark in (OF_STEPS, OF_CYCLES)
         )
         absent = [path for path in self.record["trainable"] if path not in tensors]
         if absent:

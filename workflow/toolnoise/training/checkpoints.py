@@ -21,8 +21,7 @@ from toolnoise.base import arrays, faults, files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, NUMBER, POSITIVE, TEXT, Shape
 from toolnoise.engines import State, Weights
-from toolnoise.study.kept_weights import LOGITS, packed, unpacked
-from toolnoise.study.runs import DIGESTS, NUMBERS
+from toolnoise.study.runs import DIGESTS, LOGITS, NUMBERS, packed_weights, unpacked_weights
 
 SECONDS_BETWEEN = 60.0
 # The parts of an identity that errors quote; the rest are digests.
@@ -86,7 +85,8 @@ class Checkpoints:
             return
         state, rows, seconds, resumed, snapshots, recorded = progress()
         about = {"identity": self.identity, "step": state.step, "rows": rows, "seconds": seconds, "resumed": resumed}
-        groups = {WEIGHTS: state.weights, **state.slots, SNAPSHOTS: packed(snapshots), RECORDED: packed(recorded)}
+        groups = {WEIGHTS: state.weights, **state.slots, SNAPSHOTS: packed_weights(snapshots)}
+        groups[RECORDED] = packed_weights(recorded)
         tensors = {f"{group} {path}": tensor for group, named in groups.items() for path, tensor in named.items()}
         text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8)
         try:
@@ -98,7 +98,7 @@ class Checkpoints:
                 file.write(_header(whole))
         except OSError as error:
             # A full disk ends a run when it writes its results, not when it writes a checkpoint.
-            print(f"toolnoise: {self.path}: no checkpoint ({faults.called(error)})", file=sys.stderr, flush=True)
+            print(f"toolnoise: {self.path}: no checkpoint ({faults.fault_name(error)})", file=sys.stderr, flush=True)
         self.last = time.monotonic()
 
     def _read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress:
@@ -125,7 +125,7 @@ class Checkpoints:
         for name, tensor in tensors.items():
             group, _, path = name.partition(" ")
             groups.setdefault(group, {})[path] = tensor
-        snapshots, recorded = (unpacked(groups.pop(kept, {})) for kept in (SNAPSHOTS, RECORDED))
+        snapshots, recorded = (unpacked_weights(groups.pop(kept, {})) for kept in (SNAPSHOTS, RECORDED))
         state = State(groups.pop(WEIGHTS, {}), groups, step)
         of_steps = [{path: kept[path] for path in kept if path != LOGITS} for kept in recorded]
         self._require_tensors(state, [*snapshots, *of_steps], started())

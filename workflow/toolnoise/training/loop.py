@@ -24,8 +24,16 @@ from toolnoise.engines import EpochResult, Weights
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan, cycle_length, plan_epoch, steps_per_epoch
 from toolnoise.study.entries import records_steps
-from toolnoise.study.kept_weights import LOGITS, OF_STEPS, packed, schedule
-from toolnoise.study.runs import DIGESTS, NUMBERS, TENSOR_DIGITS, weight_digests
+from toolnoise.study.runs import (
+    DIGESTS,
+    LOGITS,
+    NUMBERS,
+    OF_STEPS,
+    TENSOR_DIGITS,
+    packed_weights,
+    recording_steps,
+    weight_digests,
+)
 from toolnoise.training import bitflip
 from toolnoise.training.checkpoints import Checkpoints, Progress
 from toolnoise.training.network import build_model, emulated_noise, initial_state, start_engine
@@ -87,8 +95,8 @@ def train(
         row = rows[-1]
         measured = f"train loss {row['train_loss']:.4g}, test accuracy {row['test_accuracy']:.4f}"
         print(f"epoch {row['epoch']} of {spec.recipe['epochs']}: {measured}, {row['seconds']:.1f} s", flush=True)
-    steps = packed(recording.recorded, OF_STEPS)
-    arrays.write_npz(weights, {**engine.weights(), **packed(snapshots), **steps})
+    steps = packed_weights(recording.recorded, OF_STEPS)
+    arrays.write_npz(weights, {**engine.weights(), **packed_weights(snapshots), **steps})
     files.write_text(history, _as_csv(rows))
     files.write_json(
         record,
@@ -120,7 +128,7 @@ class Recording:
         self.engine = engine
         self.recorded: list[Weights] = []
         self.steps_per_epoch = steps_per_epoch(recipe, len(dataset.train))
-        self.steps = schedule(recipe["epochs"] * self.steps_per_epoch) if records_steps(recipe) else []
+        self.steps = recording_steps(recipe["epochs"] * self.steps_per_epoch) if records_steps(recipe) else []
         self.test = dataset.test.first(max(1, RECORDED_EXAMPLES // dataset.test.units))
         if self.steps:
             # XLA compiles for their number: now, not between two steps.

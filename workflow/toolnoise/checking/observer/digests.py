@@ -19,10 +19,10 @@ import zlib
 from collections import deque
 from collections.abc import Mapping
 from pathlib import PurePath
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
-NODES, DEPTH = 400, 9
+NODES, DEPTH, PARTS = 400, 24, 3
 ELEMENTS, ENDS = 1 << 16, 32  # of plain values, and of others: these from both ends
 BYTES = 1 << 22  # of arrays, for one digest; of the rest, a sample
 SAMPLE = 4096
@@ -34,6 +34,8 @@ ITERATORS = frozenset({
     *("map", "filter", "reversed", "list_reverseiterator", "dict_keyiterator", "dict_valueiterator"),
     "dict_itemiterator",
 })  # fmt: skip
+# Modules whose objects are known by their types: they have locks, numbers of processes and random names.
+OPAQUE = frozenset({"multiprocessing", "threading", "_thread", "asyncio", "socket", "logging", "subprocess", "weakref"})
 # Attributes that differ between any two processes and that nothing is computed from.
 ATTRIBUTES = frozenset({"pid", "_pid", "ident", "_ident", "native_id", "_native_id", "_cookies"})
 # The folder of this run in the paths that toolnoise gives it.
@@ -45,9 +47,20 @@ def digest(value: Any) -> int:
     return _Digest().of(value)
 
 
+def holds_run(value: Any, depth: int = 0) -> bool:
+    """Whether a text among a few arguments has the name of the run's folder."""
+    if isinstance(value, str | bytes):
+        return bool(RUN) and (RUN if isinstance(value, str) else RUN.encode()) in value
+    if isinstance(value, PurePath):
+        return holds_run(str(value))
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return depth < 3 and len(parts) <= ENDS and any(holds_run(part, depth + 1) for part in parts)
+
+
 class _Digest:
     def __init__(self) -> None:
-        self._nodes, self._bytes, self._seen = NODES, BYTES, set[int]()
+        # Kept, so that no other object gets the address of one that was read.
+        self._nodes, self._bytes, self._seen = NODES, BYTES, dict[int, Any]()
 
     def of(self, value: Any) -> int:
         self._crc = 0
@@ -77,7 +90,7 @@ class _Digest:
         elif isinstance(value, set | frozenset):
             self._unordered(value)
         elif isinstance(value, dict):
-            self._seen.add(id(value))
+            self._seen[id(value)] = value
             self._sequence([part for pair in [*value.items()][: 2 * ENDS] for part in pair], depth)
             self._add(str(len(value)))
         elif isinstance(value, str | bytes | int | float | complex):
@@ -100,9 +113,13 @@ class _Digest:
         elif kind.__name__ in ITERATORS:
             # What is left of it is copied, not taken.
             self._feed(value.__reduce__()[1:], depth + 1)
+        elif isinstance(value, GeneratorType):
+            self._add(value.__qualname__)
+            if value.gi_frame is not None:
+                self._sequence([*value.gi_frame.f_locals.values()], depth)
         elif (state := state_of(value)) is not None:
             self._feed(state, depth + 1)
-        else:
+        elif kind.__module__.partition(".")[0] not in OPAQUE or kind.__name__ in ("CompletedProcess", "ApplyResult"):
             self._object(value, depth)
 
     def _plain(self, value: Any) -> None:
@@ -113,7 +130,7 @@ class _Digest:
         self._crc = zlib.crc32(marshal.dumps(value, 2), self._crc)
 
     def _sequence(self, values: Any, depth: int) -> None:
-        self._seen.add(id(values))
+        self._seen[id(values)] = values
         self._add(str(len(values)))
         if set(map(type, values)) <= PLAIN and len(values) <= ELEMENTS:
             data = marshal.dumps(list(values), 2)
@@ -139,7 +156,7 @@ class _Digest:
             if not names:
                 self._feed(value.to_numpy(), depth + 1)
         elif hasattr(value, "__dict__") and not isinstance(value, BaseException):
-            self._seen.add(id(value))
+            self._seen[id(value)] = value
             for name, part in [*vars(value).items()]:
                 if name not in ATTRIBUTES:
                     self._add(name)
@@ -256,6 +273,34 @@ def global_digests() -> dict[str, int]:
     if torch is not None and hasattr(torch, "default_generator"):
         digests["torch"] = zlib.crc32(torch.default_generator.get_state().numpy())
     return digests
+
+
+def parts_of(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str, Any]]:
+    """What an object is made of and can be kept: the path of each attribute, and its value or its generator's state."""
+    parts: list[tuple[tuple[str, ...], str, Any]] = []
+    if len(path) > PARTS or isinstance(value, type | ModuleType | FunctionType) or not hasattr(value, "__dict__"):
+        return parts
+    for name, part in [*vars(value).items()][:ELEMENTS]:
+        state = state_of(part)
+        if state is not None:
+            parts.append(((*path, name), "state", state))
+        elif is_value(part):
+            parts.append(((*path, name), "value", part))
+        else:
+            parts += parts_of(part, (*path, name))
+    return parts
+
+
+def set_part(value: Any, path: tuple[str, ...], kind: str, content: Any) -> None:
+    """Give an attribute of an object a value, or a generator its state."""
+    for name in path[:-1]:
+        value = vars(value).get(name)
+        if not hasattr(value, "__dict__"):
+            return
+    if kind == "state":
+        set_state(vars(value).get(path[-1]), content)
+    elif path[-1] in vars(value):
+        vars(value)[path[-1]] = content
 
 
 def _mersenne_twister() -> bytes:

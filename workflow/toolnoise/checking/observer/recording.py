@@ -7,6 +7,7 @@ results: only where the inputs are the same, so that a place counts for what ari
 
 import atexit
 import contextlib
+import functools
 import json
 import os
 import pickle
@@ -22,24 +23,36 @@ from toolnoise_observer.digests import (
     digest,
     global_digests,
     global_states,
+    holds_run,
     is_value,
+    parts_of,
     set_global,
+    set_part,
     set_state,
     state_of,
 )
+from toolnoise_observer.plain_code import give_back
 
 ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
 SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, and the first seconds of it
 ORDERED = frozenset(
     {list, tuple, range, dict, str, bytes, bytearray, type({}.keys()), type({}.values()), type({}.items())}
 )
+# Modules whose functions give another result at each call.
+SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secrets", "time", "uuid"})
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
+# What an event's inputs have: the run's own folder, which counts as equal; a set, whose order does not count.
+MARKS = ("folder", "set")
+# Before the name of what a loop walks through.
+STEP = "next "
 
 # The files whose functions are not recorded themselves: what they call is.
 user_files: set[str] = set()
-_turns: Counter[str] = Counter()
+_turns: dict[str, int] = {}
+# The places whose results are kept or forced: at each turn.
+_fixed: set[str] = set()
 _local = threading.local()
 
 
@@ -50,13 +63,16 @@ class _Log:
         self.folder, self.is_command = folder, False
         self.kept, self.forced = set(plan.get("keep", ())), set(plan.get("force", ()))
         self.generators, self.is_constant = plan.get("generators", ()), plan.get("constant", False)
+        _fixed.update(self.kept | self.forced)
+        self.by_turn = plan.get("by_turn", False)
         self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
-        words = " ".join(getattr(sys, "orig_argv", sys.argv))
-        from toolnoise_observer.digests import RUN
-
-        self.open(f"{zlib.crc32(words.replace(RUN or words, '').encode()):08x}")
+        words = getattr(sys, "orig_argv", sys.argv)
+        # What the process runs names it; its arguments may be other ones in each run.
+        first = next((number for number, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)
+        self.open(f"{zlib.crc32(' '.join(words[1 : first + 1]).encode()):08x}")
+        self.write("process", digest(words))
 
     def open(self, key: str) -> None:
         """Start a file; of processes with the same command, the first one has the first name."""
@@ -68,6 +84,7 @@ class _Log:
                 break
             except FileExistsError:
                 continue
+        self._inode = os.fstat(self._file).st_ino
         self._values: Any = None
         self._pins: dict[Any, list[Any]] = defaultdict(list)
         self._used: Counter[Any] = Counter()
@@ -77,7 +94,9 @@ class _Log:
     def write(self, *parts: Any) -> None:
         """Write a line at once: a process may be killed."""
         with contextlib.suppress(OSError):
-            os.write(self._file, (json.dumps(parts) + "\n").encode())
+            # A program may close all files, and open its own in their place.
+            if os.fstat(self._file).st_ino == self._inode:
+                os.write(self._file, (json.dumps(parts) + "\n").encode())
 
     def end(self) -> None:
         """Write how often each place was called."""
@@ -114,25 +133,20 @@ class _Log:
         self._values.flush()
 
     def _read_pins(self) -> None:
-        path = os.path.join(self._store(), f"{self.key}.pickle")
-        if self.is_constant:
-            files = sorted(os.listdir(self._store()))
-            path = os.path.join(self._store(), files[0]) if files and not os.path.exists(path) else path
-        with contextlib.suppress(OSError), open(path, "rb") as file:
-            while True:
-                try:
-                    place, inputs, value = pickle.load(file)  # noqa: S301 (written by this program, in our folder)
-                except EOFError:
-                    break
-                except Exception:
-                    continue
-                self._pins[place, inputs].append(value)
-                if self.is_constant:
-                    self._pins[place, None].append(value)
+        # With one value for all, it does not matter which process it comes from.
+        names = sorted(os.listdir(self._store())) if self.is_constant else [f"{self.key}.pickle"]
+        for name in names:
+            with contextlib.suppress(OSError, EOFError), open(os.path.join(self._store(), name), "rb") as file:
+                while True:
+                    # Written by this program, in the folder of this check.
+                    place, inputs, value = pickle.load(file)  # noqa: S301
+                    self._pins[place, inputs].append(value)
+                    if self.is_constant or self.by_turn:
+                        self._pins[place, None].append(value)
 
     def pin(self, place: str, inputs: int) -> list[Any]:
         """The value that a place had in the kept run, at this turn with these inputs; none if it had none."""
-        key = place, inputs
+        key = place, None if self.by_turn else inputs
         turn, self._used[key] = self._used[key], self._used[key] + 1
         if self.is_constant:
             return self._pins[place, None][:1]
@@ -186,17 +200,33 @@ def _is_users(function: Any) -> bool:
     return code is not None and code.co_filename in user_files
 
 
-def _is_due(place: str) -> bool:
-    _turns[place] = turn = _turns[place] + 1
-    if turn <= ALWAYS or not turn & (turn - 1) or place in _log.kept or place in _log.forced:
+def _is_due(place: str, turn: int) -> bool:
+    """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
+    if turn <= ALWAYS or not turn & (turn - 1) or place in _fixed:
         return True
     return turn <= OFTEN and _log.spent < FREE + SHARE * (time.perf_counter() - _log.began)
 
 
+def _is_recorded(place: str) -> bool:
+    """Whether what happens at a place now is recorded; it is counted."""
+    _turns[place] = turn = _turns.get(place, 0) + 1
+    return not getattr(_local, "busy", False) and _is_due(place, turn)
+
+
 def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """Make a call of the user's code."""
-    if _is_users(function) or getattr(_local, "busy", False) or not _is_due(place):
+    # A place in a loop comes here each time: what most often decides stands first.
+    _turns[place] = turn = _turns.get(place, 0) + 1
+    if turn > OFTEN and turn & (turn - 1) and not _fixed:
         return function(*args, **kwargs)
+    if not _is_due(place, turn) or getattr(_local, "busy", False):
+        return function(*args, **kwargs)
+    if _is_users(function):
+        if turn > OFTEN and not _fixed:
+            give_back(function)
+        return function(*args, **kwargs)
+    args = tuple(_followed(place, each) for each in args)
+    kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
     event = _Event(place, function, args, kwargs)
     try:
         result = function(*args, **kwargs)
@@ -206,10 +236,18 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     return event.end(result)
 
 
+def _followed(place: str, value: Any) -> Any:
+    """A function that draws or reads a clock and is handed on: whoever calls it later calls the recorder."""
+    module = getattr(value, "__module__", None)
+    if module in SOURCES and callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
+        return functools.partial(call, f"{place}:{value.__name__}", value)
+    return value
+
+
 def iterate(place: str, values: Any) -> Any:
     """Walk through what a loop of the user's code walks through."""
     kind = type(values)
-    if kind in ORDERED or getattr(_local, "busy", False) or kind.__name__ == "ndarray":
+    if kind in ORDERED or kind.__name__ == "ndarray":
         return values
     if isinstance(values, set | frozenset):
         return _in_order(place, values)
@@ -220,7 +258,7 @@ def iterate(place: str, values: Any) -> Any:
 
 
 def _in_order(place: str, values: Any) -> list[Any]:
-    if not _is_due(place):
+    if not _is_recorded(place):
         return list(values)
     event = _Event(place, iterate, (values,), {})
     values = list(values)
@@ -235,16 +273,19 @@ def _in_order(place: str, values: Any) -> list[Any]:
 
 
 def _items(place: str, values: Any) -> Iterator[Any]:
-    first = _Event(f"{place}:iter", iter, (values,), {}) if _is_due(f"{place}:iter") else None
+    first = _Event(f"{place}:iter", iter, (), {}, owner=values) if _is_recorded(f"{place}:iter") else None
     try:
         iterator = iter(values)
     finally:
         if first:
             first.end(None)
     # What is walked through is the input of each step.
-    whole = first.inputs if first else 0
+    whole = first.owner if first else 0
+    step = iterate if _walks_set(values) else next
+    kind = values if hasattr(values, "__qualname__") else type(values)
+    name = f"{STEP}{kind.__module__ if kind is type(values) else ''}.{kind.__qualname__}" if step is next else ""
     while True:
-        event = _Event(place, next, (whole,), {}) if _is_due(place) else None
+        event = _Event(place, step, (whole,), {}, name=name) if _is_recorded(place) else None
         try:
             value = next(iterator)
         except StopIteration:
@@ -254,9 +295,18 @@ def _items(place: str, values: Any) -> Iterator[Any]:
         yield event.end(value) if event else value
 
 
+def _walks_set(values: Any) -> bool:
+    """Whether what is walked through gives the parts of a set, with their numbers or beside others."""
+    if type(values).__name__ not in ("enumerate", "zip", "set_iterator"):
+        return False
+    parts = values.__reduce__()[1]
+    parts = parts[0] if type(values).__name__ == "zip" and len(parts) == 1 and isinstance(parts[0], tuple) else parts
+    return type(values).__name__ == "set_iterator" or any(type(each).__name__ == "set_iterator" for each in parts)
+
+
 def added(place: str, value: Any) -> Any:
     """Hand on what is added to something that threads may share."""
-    if not _log.has_threads or getattr(_local, "busy", False) or not _is_due(place):
+    if not _log.has_threads or not _is_recorded(place):
         return value
     _Event(place, added, (value,), {}).end(None)
     return value
@@ -264,7 +314,7 @@ def added(place: str, value: Any) -> Any:
 
 def awaited(place: str, value: Any) -> Any:
     """Hand on what a coroutine has waited for."""
-    if getattr(_local, "busy", False) or not _is_due(place):
+    if not _is_recorded(place):
         return value
     return _Event(place, awaited, (), {}).end(value)
 
@@ -272,24 +322,30 @@ def awaited(place: str, value: Any) -> Any:
 class _Event:
     """One call: what goes in is read before it, what comes out after it."""
 
-    def __init__(self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None, name: str = ""
+    ) -> None:
         began = time.perf_counter()
         _local.busy = True
         try:
             _log.start_globals()
             self._place, self._args, self._turn = place, args, _turns[place]
-            owner = getattr(function, "__self__", None)
+            owner = getattr(function, "__self__", None) if owner is None else owner
             owner = None if type(owner) is type(sys) else owner
-            self._name = _name(function, owner)
+            self._name = name or _name(function, owner)
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function
             self._owner_id = id(owner) if owner is not None and _log.has_threads else 0
-            self._owner = digest(owner) if owner is not None else 0
+            self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
-            self._texts = [each for each in args if type(each) is str and len(each) <= 200][:2]
+            self._texts = [text for each in args if (text := _text(each))][:2]
+            self._marks = [MARKS[0]] if holds_run((args, kwargs)) else []
+            if any(isinstance(each, set | frozenset) for each in (owner, *args)):
+                self._marks.append(MARKS[1])
             self._globals = global_digests()
+            self._began = time.monotonic()
         finally:
             _local.busy = False
             _log.spent += time.perf_counter() - began
@@ -313,15 +369,16 @@ class _Event:
         drawn = {
             name: [self._globals.get(name), state] for name, state in now.items() if state != self._globals.get(name)
         }
-        inputs = digest((self._owner, self.inputs))
+        inputs = digest((self.owner, self.inputs))
         _log.write(
             "event",
             time.monotonic(),
+            self._began,
             self._place,
             self._turn,
             threading.current_thread().name if _log.has_threads else "",
             self._name,
-            self._owner,
+            self.owner,
             self.inputs,
             out,
             {name: state for name, state in self._globals.items() if name not in drawn},
@@ -329,6 +386,7 @@ class _Event:
             self._owner_id,
             _shown(result),
             self._texts if self._turn <= 2 else [],
+            self._marks,
         )
         if self._place in _log.kept:
             self._keep(inputs, result, after, drawn, is_value_of)
@@ -345,6 +403,8 @@ class _Event:
             kind, value = "state", state
         elif is_value_of and is_value(result):
             kind, value = "value", result
+        elif is_value_of and (parts := parts_of(result)):
+            kind, value = "parts", parts
         changed = [
             (number, each)
             for number, (each, one, other) in enumerate(zip(self._args, self._parts, after, strict=True))
@@ -363,6 +423,9 @@ class _Event:
                 _overwrite(self._args[number], content)
         if kind == "state":
             set_state(result, value)
+        elif kind == "parts":
+            for part in value:
+                set_part(result, *part)
         elif kind == "value" and _may_replace(result, value):
             return value
         return result
@@ -375,6 +438,13 @@ def _name(function: Callable, owner: Any) -> str:
     module = getattr(function, "__module__", None) or (kind.__module__ if owner is not None else "")
     name = getattr(function, "__qualname__", "") or type(function).__qualname__
     return f"{module}.{name}"
+
+
+def _text(value: Any) -> str:
+    """A short text, or the name of a file."""
+    if type(value).__module__ == "_io":
+        value = getattr(value, "name", "")
+    return str(value) if isinstance(value, str | os.PathLike) and len(str(value)) <= 200 else ""
 
 
 def _is_mutable(value: Any) -> bool:

@@ -112,7 +112,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def _handed(self, function: str, node: ast.AST, *parts: ast.expr) -> ast.expr:
         """A call of the recorder in the place of an expression."""
-        place = ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}")
+        # Calls in a chain start at one place.
+        place = ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}-{node.end_lineno}.{node.end_col_offset}")
         call = ast.Call(ast.Name(function, ast.Load()), [place, *parts], [])
         return ast.copy_location(call, node)
 
@@ -193,9 +194,15 @@ class _Script:
 
 
 def _hook(path: str) -> _Script:
-    if path.endswith(".py") and os.path.isfile(path) and is_user(path):
+    if os.path.isfile(path) and is_user(path) and (path.endswith(".py") or _has_interpreter(path)):
         return _Script(os.path.abspath(path))
     raise ImportError(path)
+
+
+def _has_interpreter(path: str) -> bool:
+    with open(path, "rb") as file:
+        first = file.readline(200)
+    return first.startswith(b"#!") and b"python" in first
 
 
 def _as_script(names: dict[str, Any]) -> None:

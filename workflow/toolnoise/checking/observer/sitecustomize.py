@@ -7,7 +7,7 @@ import sys
 
 import toolnoise_observer
 
-here = os.path.dirname(__file__)  # noqa: PTH120 (this is on the way of each start)
+here = os.path.dirname(__file__)
 others = [path for path in sys.path if path != here]
 spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
 if spec and spec.loader:

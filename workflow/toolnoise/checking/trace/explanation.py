@@ -175,7 +175,7 @@ def _told(value: Value, other: str) -> FirstCause:
 def _read(file: Path) -> tuple[list[str], ast.Module | None]:
     try:
         text = file.read_text("utf-8")
-        return text.splitlines(), code_text.parsed(text)
+        return text.splitlines(), code_text.parse_python(text)
     except (OSError, UnicodeDecodeError, *code_text.UNREADABLE):
         return [], None
 

@@ -25,41 +25,48 @@ def _again(metavar: str, about: str) -> dict[str, Any]:
 
 VERB = Verb(
     group=GAIN,
-    says="run a training program: is it reproducible, does it use its seeds; exit code 1 if not",
-    example="toolnoise check -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
+    says="run a training program to see whether it is reproducible and uses its seeds; exit code 1 if not",
+    example="toolnoise check --output model.pt --metric 'accuracy ([0-9.]+)' -- python train.py",
     run=_run,
     arguments={
+        "--output": _again("FILE", "a file that the program writes and that is compared, such as model.pt"),
+        "--metric": _again(
+            "REGEX", "a number that it prints and that is compared, such as 'accuracy ([0-9.]+)'; the last counts"
+        ),
         "--sources": option(
             "NAMES",
-            "sources with seeds of their own, such as init,shuffle (those in COMMAND, or all)",
+            "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or all)",
         ),
         "--deterministic": option(
             "WORDS",
-            "words that switch implementation noise off, such as --deterministic='--cudnn off'",
+            "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
             default="",
         ),
-        "--output": _again("FILE", "compare this file that the program writes, such as model.pt"),
-        "--metric": _again("REGEX", "compare the last number that it prints so, such as 'accuracy ([0-9.]+)'"),
         "--vary": _again(
             "WAY",
-            "a variation that should change nothing, such as 'workers: --workers 4'",
+            "another way to run it that should change nothing, such as 'threads: OMP_NUM_THREADS=2' or "
+            "'workers: --workers 4'",
         ),
         "--world": option("NUMBERS", "numbers of processes for torchrun, such as 1,2,4"),
         "--higher": option("WORDS", "words that raise its precision, such as --higher='--dtype float64'", default=""),
         "--without-draws": option(
             "WORDS", "words that switch draws off, such as --without-draws='--dropout 0'", default=""
         ),
-        "--trace": flag("if two runs differ, show the first operation that differs"),
-        "--resume": flag("also stop and resume the program, and compare with a whole run"),
-        "--resume-command": option("COMMAND", "the command that resumes (COMMAND)"),
-        "--checkpoint": _again("FILE", "what it resumes from, removed before a new run (as its text says)"),
-        "--stop-at": option("REGEX", "stop when it prints this, such as 'epoch 2' (two saves, or half the time)"),
+        "--trace": flag("if two runs differ, record more of them and show the first operation that differs"),
+        "--resume": flag("also stop the program twice, have it go on, and compare its end with that of a whole run"),
+        "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
+        "--checkpoint": _again(
+            "FILE", "a file or folder that it goes on from, removed before a run starts anew (as its text says)"
+        ),
+        "--stop-at": option(
+            "REGEX", "stop it when it has printed this, such as 'epoch 2' (two saves, or half the time)"
+        ),
         "--limit": option("MINUTES", "the longest time of a run (720)", type=float),
         "--keep": flag("keep outcomes and logs and print their folder"),
         **AS_JSON,
         "COMMAND": {
             "nargs": argparse.REMAINDER,
-            "help": "the program, after --; {init}, {shuffle}, ... stand for seeds, {out} for a folder",
+            "help": "the program after --, such as: -- python train.py --seed {init} --data-seed {shuffle}",
         },
     },
 )

@@ -7,14 +7,17 @@ are one. Churn is how often answers as texts differ: between the arms, between r
 run.
 """
 
+import math
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.comparison import crossed, designs
+from toolnoise.base.printing import counted
+from toolnoise.comparison import comparison_text, crossed, designs
 from toolnoise.comparison.comparison import counted_once
+from toolnoise.comparison.comparison_text import PERCENT, Block
 from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.evals.log_files import Runs
@@ -27,9 +30,13 @@ from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 if TYPE_CHECKING:
     import pandas as pd
 
-Way = Literal["paired", "independent", "two runs", "one run", "same runs"]
+Way = Literal["paired", "independent", "two draws", "one run", "same runs"]
 # Ways in which intervals are about these runs alone.
-OF_THESE_RUNS: tuple[Way, ...] = ("two runs", "one run", "same runs")
+OF_THESE_RUNS: tuple[Way, ...] = ("two draws", "one run", "same runs")
+ASSUMED = {
+    "independent": ["Assumed: every run has a seed of its own (not paired)."],
+    "paired": ["Paired: run s of both has the same seed."],
+}
 LEAST_SHARE = 0.5  # of all questions, both arms must have
 
 
@@ -47,6 +54,11 @@ class LogArm(NamedTuple):
     churn_runs: Estimate | None
     churn_samples: Estimate | None
 
+    @property
+    def n_draws(self) -> int:
+        """The number of runs."""
+        return self.n_runs
+
 
 class Parts(NamedTuple):
     """The shares of the variance of the difference; that of samples is part of questions where there is one each."""
@@ -60,9 +72,9 @@ class LogComparison(NamedTuple):
     """Two arms and their differences.
 
     `difference` is over all draws that there are enough of. `way` says whether runs are: "one run" an arm is not, nor
-    are "two runs" that are no pairs (`designs.FEWEST`). Of paired arms, `n_pairs` counts pairs; those with an equal run
-    are one. Groups are the values of `cluster`; without it, each question is one. `shares` says that scores lie from 0
-    to 1.
+    are "two draws" that are no pairs (`designs.FEWEST`). Of paired arms, `n_pairs` counts pairs; those with an equal
+    run are one. Groups are the values of `cluster`; without it, each question is one. `shares` says that scores lie
+    from 0 to 1.
     """
 
     metric: str
@@ -120,7 +132,7 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
     scores = _of_draws([_scores(samples[samples["arm"] == arm]) for arm in (0, 1)], contents, paired=paired)
     fewest = min(map(len, scores))
     way = "one run" if assumption == "same start" or fewest < 2 else assumption
-    way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
+    way = "two draws" if way == "independent" and fewest < designs.FEWEST else way
     # One log twice is said by its scores: both are equal on every question.
     same = designs.copied_runs(*contents, len(set(min(contents, key=len))))
     way = "same runs" if same else way
@@ -318,3 +330,92 @@ def _notes(a: Runs, b: Runs, name: str) -> list[str]:
     if [*a.how] == [*b.how]:
         return [f"Both: {how}." for how in a.how]
     return [f"{called}: {how}." for called, arm in (("A", a), (name, b)) for how in arm.how]
+
+
+def as_json(comparisons: Sequence[LogComparison]) -> dict[str, Any]:
+    """The comparison for programs: scores in their own unit, shares as fractions, undefined values null."""
+    return comparison_text.records(
+        [(comparison_text.plain(each), _over(each), _sentences(each)) for each in comparisons]
+    )
+
+
+def blocks(comparisons: Sequence[LogComparison]) -> list[Block]:
+    """The comparisons for people."""
+    return [_block(each, len(comparisons)) for each in comparisons]
+
+
+def _block(found: LogComparison, tests: int) -> Block:
+    a, b, questions = found.a, found.b, _questions(found)
+    name, means, scale = found.metric + " %" * found.shares, map(Estimate, (a.mean, b.mean)), _scale(found)
+    rows = [comparison_text.mean_row(name, *means, found.difference, _over(found), scale)]
+    if found.way not in OF_THESE_RUNS:
+        rows.append(comparison_text.difference_row("  these runs", found.difference_over_questions, questions, scale))
+        rows.append(
+            comparison_text.difference_row("  these questions", found.difference_over_runs, _runs(found), scale)
+        )
+    of_both = {f"{b.name} replaces {a.name}, answers %": found.churn}
+    of_both |= {"  from wrong to right": found.good_flips, "  from right to wrong": found.bad_flips}
+    rows += [(name, "", "", *comparison_text.shares(of, questions)) for name, of in of_both.items() if of is not None]
+    for name, key in (("another run, answers %", "churn_runs"), ("another sample, answers %", "churn_samples")):
+        changes = [getattr(arm, key) for arm in (a, b)]
+        cells = ["" if of is None else f"{PERCENT * of.value:.2f}" for of in changes]
+        rows += [(name, *cells, "", "", "")] * any(cells)
+    about = []
+    for arm in (a, b):
+        fewest, most = arm.n_samples
+        samples = "" if most == 1 else f", {fewest} to {most} samples of each question"
+        samples = f", {most} samples of each question" if fewest == most > 1 else samples
+        about.append(f"{arm.name}: {arm.file}, {counted(arm.n_runs, 'run')}{samples}")
+    asked = f"{found.n_questions} questions in every run of both"
+    asked += "" if found.cluster is None else f" in {found.n_groups} groups by {found.cluster}"
+    asked += f"; {counted(found.n_left_out, 'other')} left out" if found.n_left_out else ""
+    asked += f"; {counted(found.n_unscored, 'sample')} without a score" if found.n_unscored else ""
+    first, *says = _sentences(found)
+    notes = [*says, *about, asked, *found.notes, *ASSUMED.get(found.way, [])]
+    return comparison_text.block(found, tests, first, rows, notes)
+
+
+def _over(found: LogComparison) -> str:
+    """What the interval of the difference is over."""
+    return _questions(found) if found.way in OF_THESE_RUNS else f"{_runs(found)}, {_questions(found)}"
+
+
+def _questions(found: LogComparison) -> str:
+    return f"{found.n_groups} {'questions' if found.cluster is None else f'groups by {found.cluster}'}"
+
+
+def _runs(found: LogComparison) -> str:
+    return f"{found.n_pairs} pairs of runs" if found.n_pairs else f"{found.a.n_runs} + {found.b.n_runs} runs"
+
+
+def _scale(found: LogComparison) -> float:
+    return PERCENT if found.shares else 1
+
+
+def _sentences(found: LogComparison) -> list[str]:
+    a, b, difference = found.a, found.b, found.difference
+    if math.isnan(difference.low) and difference.value == 0:
+        return [f"Both have the same {found.metric}, with no difference on any question."]
+    if math.isnan(found.pvalue):
+        size = f"{b.name} - {a.name} is {comparison_text.number_text(difference, _scale(found), '+')} on every question"
+        return [f"{found.metric}: {size}: {comparison_text.NO_NOISE}."]
+    these = " for this pair of runs" if a.n_runs == b.n_runs == 1 else " for these runs"
+    how = {"lower": None, "unit": " points" * found.shares, "scale": _scale(found)}
+    how["these"] = these if found.way in OF_THESE_RUNS else ""
+    (said,) = comparison_text.verdict(found, found.metric, difference, None, f"over {_over(found)}", **how)
+    if found.way in OF_THESE_RUNS:
+        another = f"another training run of {a.name} or {b.name} may differ by more"
+        why = another if found.way == "one run" else comparison_text.no_winner(found)
+        said += f" This says nothing about the methods: {why}."
+    return [said, *_where_from(found)]
+
+
+def _where_from(found: LogComparison) -> list[str]:
+    """What the width of the interval comes from, if there is more than one thing."""
+    if found.parts is None:
+        return []
+    questions, runs, samples = found.parts
+    named = {"questions and their single samples" if samples is None else "the choice of questions": questions}
+    named |= {"training runs": None if found.way in OF_THESE_RUNS else runs, "samples": samples}
+    said = [f"{PERCENT * share:.0f} % from {name}" for name, share in named.items() if share is not None]
+    return [f"Of the variance of this difference, {', '.join(said)}."] if len(said) > 1 else []

@@ -7,7 +7,7 @@ lm-evaluation-harness leaves one file for each, have further questions of these 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.base.errors import BadInput
 from toolnoise.comparison import read_arms, sniff
 from toolnoise.comparison.evals import tables
 from toolnoise.comparison.evals.scored import Asked, Log, Scored
@@ -28,16 +28,11 @@ class Runs(NamedTuple):
 def read_all(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> list[Runs]:
     """The arms, which all have one score and, if they are paired, the same runs."""
     arms = [read(arm, asked) for arm in given]
-    if len(arms) > len(read_arms.NAMES):
-        raise BadArgument("ARMS", f"found {len(arms)} arms", f"at most {len(read_arms.NAMES)}")
     _require_one_score(arms)
     require_one_scale({arm.file: _scores(row for run in arm.runs for row in run) for arm in arms})
-    counts = [len(arm.runs) for arm in arms]
-    if paired and (len(set(counts)) > 1 or counts[0] == 1):
-        allowed = "equal numbers of runs, two or more"
-        raise BadArgument("paired", f"found {', '.join(map(str, counts))} runs", allowed)
     if paired:
-        read_arms.require_same_runs([(arm.names, arm.file) for arm in arms if arm.names is not None])
+        named = [(arm.names, arm.file) for arm in arms if arm.names is not None]
+        read_arms.require_pairs([len(arm.runs) for arm in arms], named, fewest=2)
     return arms
 
 

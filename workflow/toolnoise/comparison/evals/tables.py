@@ -96,19 +96,18 @@ def _scores(path: str, columns: Columns, answers: Sequence[str], metric: str | N
 
 def _require_questions(path: str, columns: Columns, score: str, scores: Sequence[float]) -> None:
     """Refuse lines that need not be one question each: of several runs or steps, or of numbers such as metrics."""
-    beside = [name for name in columns if name != score and _of_runs(name)]
-    several = next((name for name in beside if len(set(columns[name])) > 1), None)
+    of_runs = [
+        name
+        for name in columns
+        if role_of(name) == "run" or _short(name) in QUESTION_SAMPLES or "_".join(words_of(name)) in STEPS
+    ]
+    several = next((name for name in of_runs if name != score and len(set(columns[name])) > 1), None)
     texts = any(role_of(name) in ("pred", "label") or _short(name) in QUESTION_ANSWERS for name in columns)
     other = next((value for value in scores if value not in (0, 1)), None)
     if several or (other is not None and not texts):
         what = f"found several values of {several}" if several else f"found {score} {other:g}"
         allowed = "metrics of runs go in one table or a CSV, with metric, without correct"
         raise BadInput(path, "", f"{what}, and no column of questions", f"a column id of the questions; {allowed}")
-
-
-def _of_runs(name: str) -> bool:
-    """Whether a column tells runs, samples or steps apart."""
-    return role_of(name) == "run" or _short(name) in QUESTION_SAMPLES or "_".join(words_of(name)) in STEPS
 
 
 def _of_role(columns: Columns, role: str) -> list[str]:

@@ -68,7 +68,8 @@ def _run(options: argparse.Namespace) -> None:
     wanted = {name: getattr(options, name) for name in ASKED}
     for name, value in wanted.items():
         if name not in known and value not in (None, False):
-            raise BadArgument(name, f"is not for {kind}", "leave it out")
+            of_tables = f"--{name}".replace("_", "-") in {*READING, "--against", "--all-pairs"}
+            raise BadArgument(name, f"is not for {kind}", "leave it out" + ", or metric, too" * of_tables)
     wanted |= {name: direction(wanted[name]) for name in ("lower", "higher")}
     if kind == "questions" and len(options.metric or ()) > 1:
         raise BadArgument("metric", f"found {len(options.metric)}", "one with logs of language models")
@@ -76,8 +77,6 @@ def _run(options: argparse.Namespace) -> None:
         wanted["metric"] = next(iter(options.metric or ()), None)
     found = function(*given, **{name: value for name, value in wanted.items() if name in known - {"correct", "values"}})
     if options.figure:
-        if found.figure is None:
-            raise BadArgument("figure", "is for tables, found without metric", "leave it out")
         found.write_figure(options.figure)
     for form in filter(options.__dict__.get, ("markdown", "latex")):
         show("\n\n".join(map(getattr(comparison_text, form), found.printed)))
@@ -121,7 +120,7 @@ VERB = Verb(
         **READING,
         "--against": option("ARM", "of tables: the baseline (the first arm), or previous: the arm before"),
         "--all-pairs": flag("of tables: compare every two arms"),
-        "--figure": option("FILE", "of tables: draw the differences: .svg, .png or .pdf"),
+        "--figure": option("FILE", "draw the differences with their intervals: .svg, .png or .pdf"),
         **{f"--{name}": says for name, says in PRINTING.items()},
     },
 )

@@ -4,14 +4,13 @@ import argparse
 import sys
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
-
-ARGUMENTS = ("new", "reference", "metric", "one_sided", "lower", "higher", "session", "level", "preset", "target")
+from toolnoise.comparison.verbs import arguments_of
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api.gate import gate
 
-    found = gate(**{name: getattr(options, name) for name in ARGUMENTS})
+    found = gate(**arguments_of(gate, options))
     show(found.to_dict() if options.json else found.text)
     if not found.passed:
         sys.exit(1)
@@ -23,7 +22,7 @@ VERB = Verb(
     example="toolnoise gate --reference runs.csv --new run.csv --metric loss --one-sided --lower",
     run=_run,
     arguments={
-        "--reference": option("CSV", "runs of the reference, one a line"),
+        "--reference": option("CSV", "runs of the reference, one a line", required=True),
         "--new": option("CSV", "the new run, or runs, one a line", required=True),
         "--metric": option("COLUMN", "the column that is compared, such as loss", required=True),
         "--one-sided": flag("fail only where new runs are worse, not where they are better"),
@@ -32,13 +31,7 @@ VERB = Verb(
         "--session": option(
             "none", "of times and speeds: none, if each run is a session (a machine, a day) of its own"
         ),
-        "--level": option("SHARE", "the share of unchanged runs that fail (0.01)", type=float),
-        "--preset": {
-            "choices": ("mlperf", "record"),
-            "help": "instead: MLPerf Training's rule for epochs to converge, or the speedrun's for a record (the mean "
-            "loss is below --target at p < 0.01)",
-        },
-        "--target": option("LOSS", "with --preset record: the target", type=float),
+        "--level": option("SHARE", "the share of unchanged runs that fail (0.01)", type=float, default=0.01),
         **AS_JSON,
     },
 )

@@ -4,6 +4,7 @@ import argparse
 import sys
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
+from toolnoise.comparison.verbs import arguments_of
 
 CODES = {"keep": 0, "drop": 1, "run": 3}
 
@@ -11,8 +12,7 @@ CODES = {"keep": 0, "drop": 1, "run": 3}
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api.keep import keep
 
-    names = ("metric", "lower", "higher", "by", "session", "strict")
-    found = keep(options.table, **{name: getattr(options, name) for name in names})
+    found = keep(**arguments_of(keep, options))
     show(found.to_dict() if options.json else found.text)
     sys.exit(CODES[found["answer"]])
 

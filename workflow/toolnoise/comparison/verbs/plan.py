@@ -3,17 +3,14 @@
 import argparse
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, option, show
+from toolnoise.comparison.verbs import arguments_of
 from toolnoise.comparison.verbs.compare import READING, direction
-
-CELL = ("model", "dataset", "hardware", "variant")
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.api.plan import plan
 
-    names = ("gain", "ratio", "margin", "runs", "sd", "sd_runs", "pilot", "arm", *CELL, "level", "power")
-    of_tables = tuple(name.removeprefix("--") for name in READING)
-    wanted = {name: getattr(options, name) for name in (*names, *of_tables)}
+    wanted = arguments_of(plan, options)
     found = plan(**wanted | {name: direction(wanted[name]) for name in ("lower", "higher")})
     if options.figure:
         found.write_figure(options.figure)
@@ -22,7 +19,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     group=GAIN,
-    says="print the number of runs that a claim needs; or the effects that a number of runs can show",
+    says="print the number of runs that a gain needs, or the gains that a number of runs can show",
     example="toolnoise plan --sd 0.3 --gain 0.3",
     run=_run,
     arguments={
@@ -32,13 +29,13 @@ VERB = Verb(
             type=float,
             nargs="+",
         ),
-        "--ratio": option("FACTOR", "ratio of two SDs to show, such as 1.5", type=float, nargs="+"),
-        "--margin": option("FACTOR", "show two SDs to be equal within this factor, such as 1.5", type=float, nargs="+"),
-        "--runs": option("N", "runs per arm: print the effects that they can show", type=int, nargs="+"),
-        "--pilot": option("CSV", "take the SD from a study's metrics/stability.csv, or from tables of runs", nargs="+"),
+        "--runs": option("N", "runs per arm: print the gains that they can show", type=int, nargs="+"),
+        "--pilot": option(
+            "CSV", "take the SD of a cell from a study's metrics/stability.csv, or of runs from tables", nargs="+"
+        ),
         **READING,
         "--arm": option("NAME", "of tables: the arm that gives the SD, or two arms", nargs="+"),
-        **{f"--{name}": {} for name in CELL},
+        **{f"--{name}": {} for name in ("model", "dataset", "hardware", "variant")},
         "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),
         "--power": option("SHARE", "statistical power (0.8)", type=float, default=0.8),

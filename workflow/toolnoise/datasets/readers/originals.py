@@ -89,19 +89,19 @@ class Originals:
         return resized(pixels, box, self.side)
 
 
-def of(stored: np.ndarray, sizes: np.ndarray, side: int, file: str | Path = "") -> Originals:
+def originals_in(stored: np.ndarray, sizes: np.ndarray, side: int, file: str | Path = "") -> Originals:
     """Originals from their bytes, one after another, and the height, width and bytes of each, [N, 3]."""
     lengths = sizes[:, 2].astype(np.int64)
     return Originals(stored, np.cumsum(lengths), lengths, sizes[:, :2], side, file)
 
 
-def read(path: str | Path, part: str, arrays: Mapping[str, np.ndarray]) -> Originals:
+def read_originals(path: str | Path, part: str, arrays: Mapping[str, np.ndarray]) -> Originals:
     """The originals of a part, among the arrays of prepared data."""
     stored, sizes, side = arrays[f"{part}_images"], arrays.get(f"{part}_sizes"), int(arrays["side"])
     fits = sizes is not None and sizes.shape[1] == 3 and sizes.min(initial=1) > 0 and stored.ndim == 1
     if not fits or sizes[:, 2].sum(dtype=np.int64) != stored.size or not 0 < side <= 4096 or "sha256" not in arrays:
         raise BadInput(path, f"{part}_sizes", "not those of the images", "remove the file to have it prepared again")
-    return of(stored, sizes, side, path)
+    return originals_in(stored, sizes, side, path)
 
 
 def resized(pixels: np.ndarray, box: np.ndarray, side: int) -> np.ndarray:

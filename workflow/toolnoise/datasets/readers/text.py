@@ -47,17 +47,17 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
     if coded[1].min() < 0:
         place = int(coded[1].argmin())
         line = 1 + ((train if first == source else "") + test[:place]).count("\n")
-        problem = f"found {shown(test[place])}, which the training part lacks"
+        problem = f"found {class_name(test[place])}, which the training part lacks"
         raise BadInput(source, f"line {line}", problem, "characters of the training part, or tokens: bytes")
     groups, member = _groups(entry.get("frequency", []), np.bincount(coded[0], minlength=len(vocabulary)))
     parts = [_segments(tokens, length, member) for tokens in coded]
     for group, present in zip(groups, parts[1].groups.any((0, 1)), strict=True):
         if not present:
             raise BadInput(f"dataset {name}", "frequency", f"no label of the test part is in {group}", "other bounds")
-    return Raw(*parts, [shown(token) for token in vocabulary], groups, outcome="tokens")
+    return Raw(*parts, [class_name(token) for token in vocabulary], groups, outcome="tokens")
 
 
-def shown(token: str | bytes) -> str:
+def class_name(token: str | bytes) -> str:
     """A token as the name of a class: printable, and no two tokens of a vocabulary alike."""
     if isinstance(token, bytes):
         if len(token) == 1 and token >= b"\x80":
@@ -133,7 +133,7 @@ def _decoded(source: str, text: bytes) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError as error:
-        line, found = 1 + text.count(b"\n", 0, error.start), shown(text[error.start : error.start + 1])
+        line, found = 1 + text.count(b"\n", 0, error.start), class_name(text[error.start : error.start + 1])
         raise BadInput(source, f"line {line}", f"found {found}, which is not UTF-8", "a text in UTF-8") from None
 
 

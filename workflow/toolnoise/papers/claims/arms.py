@@ -1,6 +1,6 @@
 """The quantities that claims are about, by subject: from a study's metric files, or from published numbers.
 
-Of the toolings of subjects a verdict says whether their noise is emulated, and what stands for the word accelerator.
+Of the toolings of subjects a verdict says whether their noise is emulated.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,23 +36,18 @@ OF_PAIRS = ("churn", "churn_normalised", "l2_unit", "l2_raw")  # a run's value i
 TIMES = ("kernel_ratio", "wall_ratio")
 SKEW = "kernel_skew"  # the share of the kernels' time that the longest one takes, by mode
 TRAINING = "training_relative_diff"  # of the longest and the shortest training, over the mean
-# Two networks as resources/claims.yaml spells them: the verdicts in evidence/ were judged by that file as it is.
-SPELT = {"inception-v3": "inceptionv3", "efficientnet-b0": "efficientnetb0"}
+# Distances from 1 of what is 1 where nothing varies, and what a remedy leaves of the noise: 1 minus a metric.
+FROM_ONE = {
+    "correlation_distance": "correlation_spearman",
+    "cka_distance": "cka",
+    "variability_left": "variability_reduction",
+}
+# Metrics over pairs of which a file has no values of single runs, but an interval.
+WITH_INTERVALS = ("correlation_spearman", "cka", "ensemble_accuracy_change")
+PUBLISHED_AS = {"correlation_spearman": "correlation"}  # Summers & Dinneen do not say which
 # The entries of the hardware registry by name; the published numbers have none.
 Toolings = Mapping[str, Mapping[str, Any]]
 EMULATED = "emulated"
-# In what toolings of one device can differ, in words.
-_DIFFERENCES = {
-    "engine": "frameworks",
-    "environment": "versions of a framework",
-    "kernels": "kernel libraries",
-    "isa": "instruction sets",
-    "threads": "numbers of threads",
-    "precision": "precisions",
-    "tf32": "precisions",
-    "formulas": "optimisers' formulas",
-}
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
 def of_study(measure: str, tables: Tables) -> Arms:
@@ -63,8 +58,12 @@ def of_study(measure: str, tables: Tables) -> Arms:
         return dict(_of_kernels(tables.get("kernels")))
     if measure == TRAINING:
         return dict(_of_training(tables.get("identical")))
-    metric, _, statistic = (measure, "", PAIRS) if measure in OF_PAIRS else measure.rpartition("_")
-    arms = dict(_of_rows(measure, tables.get("stability"))) | dict(_of_runs(metric, statistic, tables.get("runs")))
+    metric = FROM_ONE.get(measure, measure)
+    if metric in WITH_INTERVALS:
+        arms = dict(_of_intervals(measure, tables.get("stability")))
+    else:
+        name, _, statistic = (metric, "", PAIRS) if metric in OF_PAIRS else metric.rpartition("_")
+        arms = dict(_of_rows(metric, tables.get("stability"))) | dict(_of_runs(name, statistic, tables.get("runs")))
     return by_the_papers_names(arms | dict(_of_remedies(measure, tables.get("remedies"))))
 
 
@@ -81,9 +80,12 @@ def by_the_papers_names(arms: Arms) -> Arms:
 
 def of_published(measure: str, numbers: Sequence[Number]) -> Arms:
     """The arms of a measure among published numbers; the same subject in several items is a mistake of the claim."""
-    chosen = {_subject(number): number for number in numbers if number.metric == measure}
+    metric = FROM_ONE.get(measure, measure)
+    metric = PUBLISHED_AS.get(metric, metric)
+    chosen = {_subject(number): number for number in numbers if number.metric == metric}
     sds = {_subject(number): number for number in numbers if number.metric == f"{measure.removesuffix('_mean')}_sd"}
-    return {subject: _published(number, sds.get(subject)) for subject, number in chosen.items()}
+    arms = {subject: _published(number, sds.get(subject)) for subject, number in chosen.items()}
+    return {subject: _from_one(arm) if measure in FROM_ONE else arm for subject, arm in arms.items()}
 
 
 def sizes_by_null(metric: str, stability: pd.DataFrame | None) -> dict[Subject, float]:
@@ -132,18 +134,36 @@ def _of_rows(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject
 
 
 def _of_remedies(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
-    for row in _rows(table, measure):
+    for row in _rows(table, FROM_ONE.get(measure, measure)):
         subject = Subject(*row[:4], row.group, row.remedy)
-        if measure.endswith("_sd"):
-            yield subject, normal_sd(row.value, row.n_runs)
-        else:
-            yield subject, _with_interval(row, row.n_runs, row.n_runs - 1)
+        yield (
+            subject,
+            normal_sd(row.value, row.n_runs) if measure.endswith("_sd") else _measured(measure, row, row.n_runs),
+        )
+
+
+def _of_intervals(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+    drawn = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
+    for row in _rows(table, FROM_ONE.get(measure, measure)):
+        yield Subject(*row[:4], row.group), _measured(measure, row, drawn.get(row[:4], row.n_runs))
+
+
+def _measured(measure: str, row: tuple, units: int) -> Arm:
+    """An arm from a row with an interval; of a distance from 1, of that distance."""
+    if measure not in FROM_ONE:
+        return _with_interval(row, units, units - 1)
+    turned = row._replace(value=1 - row.value, ci_low=1 - row.ci_high, ci_high=1 - row.ci_low)
+    return _with_interval(turned, units, units - 1)
+
+
+def _from_one(arm: Arm) -> Arm:
+    return Arm(1 - arm.value, arm.units)
 
 
 def _of_times(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
     for row in _rows(table, measure):
         yield (
-            Subject(SPELT.get(row.model, row.model), "", row.hardware, ""),
+            Subject(row.model, "", row.hardware, ""),
             _with_interval(row, row.n_runs, 2 * (row.n_runs - 1)),
         )
 
@@ -187,21 +207,6 @@ def injected(place: Subject, toolings: Toolings) -> bool:
     known = variant(place.variant) if place.variant else None
     emulates = toolings.get(place.hardware, {}).get("impl_noise") == "reduction-order"
     return emulates and known is not None and "impl" in known.varying
-
-
-def stand_for_accelerators(names: Sequence[str], toolings: Toolings) -> str:
-    """What is compared if the toolings are all of one device: `two kernel libraries of one CPU`; else nothing."""
-    entries = [toolings[name] for name in names if name in toolings]
-    devices = {(entry["accelerator"], entry.get("device", "")) for entry in entries}
-    if len(entries) < 2 or len(devices) > 1:
-        return ""
-    ((accelerator, device),) = devices
-    what = dict.fromkeys(word for key, word in _DIFFERENCES.items() if len({entry.get(key) for entry in entries}) > 1)
-    # Another framework brings its own kernels.
-    words = [word for word in what if word != "kernel libraries" or "frameworks" not in what] or ["toolings"]
-    count = _NUMBERS.get(len(entries), str(len(entries)))
-    listed = words[0] if len(words) == 1 else f"toolings ({', '.join(words)})"
-    return f"{count} {listed} of one {device or accelerator.upper()}"
 
 
 def names_of(places: Iterable[Subject]) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The effect of a claim on one side, as a whole and by part: its value, its intervals, and the evidence.
 
-Quantities are compared by their ratio, and means, such as an accuracy, by their difference.
+Quantities are compared by their ratio, and means, such as an accuracy, by their difference. A finding has the one-sided
+p-values for a claim and against it, by a function for each kind of test.
 """
 
 import math
@@ -8,14 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from toolnoise.formulas.declared import METRICS
-from toolnoise.papers.claims import tests
 from toolnoise.papers.claims.arms import Arms, Subject, Toolings, injected
 from toolnoise.papers.claims.claim_parts import Claim, ClaimPart, parts
-from toolnoise.papers.claims.tests import Finding
 from toolnoise.stats.contrasts import Contrast, contrast
-from toolnoise.stats.estimates import UNDEFINED, WIDEST, Estimate
+from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.quantities import Arm
 
 WHOLE = "all"
@@ -23,8 +23,89 @@ INJECTED = "the noise is emulated, so it is there by construction"
 PUBLISHED, STUDY = "published", "study"
 KNOWN = Arm(1.0, 0, error=0.0, squares=10**9)  # an SD that is known
 # Measures that a reader gets in per cent, by how their names begin.
-PERCENT = ("accuracy", "fpr", "fnr", "churn", "max_", "training_relative")
+PERCENT = ("accuracy", "ensemble_accuracy", "fpr", "fnr", "churn", "max_", "training_relative", "variability")
 Sizes = dict[tuple[str, str], float]
+
+
+POWER = 0.8
+# An observed effect is uncertain, and so is the number that follows from it: the next of these, or more than the last.
+STEPS = (10, 20, 50, 100, 200, 500, 1000)
+
+
+class Finding(NamedTuple):
+    """The one-sided p-values for a claim and against it."""
+
+    supports: float
+    refutes: float
+
+    @property
+    def pvalues(self) -> tuple[float, float]:
+        """Both as two-sided p-values: for the claim, and against it."""
+        return min(1.0, 2 * self.supports), min(1.0, 2 * self.refutes)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the effect is on the claim's side."""
+        return self.supports < self.refutes
+
+    @property
+    def reversed(self) -> "Finding":
+        """The finding on the opposite claim."""
+        return Finding(self.refutes, self.supports)
+
+
+def above(effect: Contrast, bound: float) -> Finding:
+    """The effect is above a bound."""
+    return Finding(effect.above(bound), effect.below(bound))
+
+
+def equal(effect: Contrast, margin: float) -> Finding:
+    """The effect is within a margin to both sides: two one-sided tests; outside is either side."""
+    inside = float(np.maximum(effect.below(margin), effect.above(-margin)))
+    outside = float(np.minimum(effect.above(margin), effect.below(-margin)))
+    return Finding(inside, outside)
+
+
+class Combined(NamedTuple):
+    """The finding of several parts, the place of the part that decides, and of how many it is the best."""
+
+    finding: Finding
+    place: int
+    looks: int
+
+
+def of_every(findings: list[Finding]) -> Combined:
+    """Each part must agree: the weakest decides for the claim, and the worst against it, as one of several."""
+    weakest = int(np.argmax([part.supports for part in findings]))
+    worst = int(np.argmin([part.refutes for part in findings]))
+    finding = Finding(findings[weakest].supports, min(1.0, len(findings) * findings[worst].refutes))
+    return (
+        Combined(finding, weakest, 1) if finding.supports < finding.refutes else Combined(finding, worst, len(findings))
+    )
+
+
+def of_some(findings: list[Finding]) -> Combined:
+    """One part must agree: the best decides for the claim, as one of several, and the most doubtful against it."""
+    against = of_every([part.reversed for part in findings])
+    return against._replace(finding=against.finding.reversed)
+
+
+def units_needed(effect: Contrast, distance: float, level: float) -> float:
+    """About how many units per arm resolve a distance at a two-sided level, if the effect is as observed.
+
+    The variance shrinks as 1 over the units, that of the logarithm of few SDs faster. NaN if it is not known.
+    """
+    if min(effect.units, default=0) < 2 or not effect.error > 0:
+        return math.nan
+    # Of equal arms that would have the error of these: the harmonic mean.
+    present = len(effect.units) / sum(1 / units for units in effect.units)
+    threshold = special.ndtri(1 - level / 2) + special.ndtri(POWER)
+
+    def variance(units: float) -> float:
+        return scipy.special.polygamma(1, (units - 1) / 2) if effect.of_sds else 1 / units
+
+    resolved = (distance / threshold / effect.error) ** 2 * variance(present)
+    return next((float(step) for step in STEPS if step > present and variance(step) <= resolved), math.inf)
 
 
 class Side(NamedTuple):
@@ -56,8 +137,9 @@ class Scale(NamedTuple):
 class ShownEffect(NamedTuple):
     """A claim or one of its parts. `contrast` is missing if it is seen, not estimated; `finding`, if nothing is known.
 
-    `parts` are what the effect is of, the best of `looks` of them, and `everything` all that the claim rests on.
-    `short_of` says why a claim cannot be supported.
+    `distance` is that of the effect from the nearest end of what is claimed. `parts` are what the effect is of, the
+    best of `looks` of them, and `everything` all that the claim rests on. `short_of` says why a claim cannot be
+    supported.
     """
 
     name: str
@@ -67,6 +149,7 @@ class ShownEffect(NamedTuple):
     contrast: Contrast | None
     finding: Finding | None
     parts: tuple[ClaimPart, ...]
+    distance: float = math.nan
     everything: tuple[ClaimPart, ...] = ()
     looks: int = 1
     cannot_fail: str = ""
@@ -86,14 +169,12 @@ class ShownEffect(NamedTuple):
 
     def interval(self, level: float) -> Estimate:
         """The interval that excludes what a two-sided test of this level rejects; of the best of several parts, too."""
-        contrast = self.contrast
-        if contrast is None or self.finding is None or math.isnan(self.effect.low):
+        if self.contrast is None or self.finding is None or math.isnan(self.effect.low):
             return UNDEFINED
-        tail = min(level, 1.0) / self.looks / 2
-        low, high = _limit(contrast.above, contrast, -1, tail), _limit(contrast.below, contrast, 1, tail)
-        if contrast.of_sds and high - low > math.log(WIDEST):
+        found = self.contrast.interval(min(level, 1.0) / self.looks / 2)
+        if math.isnan(found.low):
             return UNDEFINED
-        return Estimate(*map(self.scale.read, (contrast.value, low, high))).within(*self.scale.limits)
+        return Estimate(*map(self.scale.read, found)).within(*self.scale.limits)
 
 
 class Examined(NamedTuple):
@@ -101,14 +182,13 @@ class Examined(NamedTuple):
 
     whole: ShownEffect | None
     each: list[ShownEffect]
-    bounds: list[float]
 
 
 def examine(claim: Claim, side: Side) -> Examined:
     """A claim as a whole and its parts."""
     all_parts = parts(claim, side.arms(claim), side.sizes)
     if not all_parts:
-        return Examined(None, [], [])
+        return Examined(None, [])
     scale = scale_of(claim, side.name)
     bounds = [bound_of(claim, part, side) for part in all_parts]
     if claim["test"] == "presence":
@@ -117,12 +197,12 @@ def examine(claim: Claim, side: Side) -> Examined:
         named = zip(all_parts, bounds, strict=True)
         each = [_estimated(claim, scale, part.name, [part], bound) for part, bound in named]
         if claim["parts"] == "pooled":
-            return Examined(_estimated(claim, scale, WHOLE, all_parts, float(np.mean(bounds))), each, bounds)
+            return Examined(_estimated(claim, scale, WHOLE, all_parts, float(np.mean(bounds))), each)
     judged = [shown for shown in each if not shown.cannot_fail]
     if judged:
-        return Examined(_combined(claim, judged), each, bounds)
+        return Examined(_combined(claim, judged), each)
     largest = max(each, key=lambda shown: np.nan_to_num(shown.effect.value, nan=-math.inf))
-    return Examined(largest._replace(name=WHOLE, everything=tuple(all_parts)), each, bounds)
+    return Examined(largest._replace(name=WHOLE, everything=tuple(all_parts)), each)
 
 
 def _combined(claim: Claim, each: Sequence[ShownEffect]) -> ShownEffect:
@@ -130,10 +210,13 @@ def _combined(claim: Claim, each: Sequence[ShownEffect]) -> ShownEffect:
     everything = tuple(part for shown in each for part in shown.parts)
     told = [shown for shown in each if shown.finding]
     if not told or (claim["parts"] == "every" and len(told) < len(each)):
-        missing = next(shown for shown in each if not shown.finding)
-        return missing._replace(name=WHOLE, everything=everything)
+        # The one that would decide: the lowest of what must be above, the highest of what must be below.
+        missing = [shown for shown in each if not shown.finding]
+        lowest = claim.get("direction") in ("above", "rising")
+        decides = (min if lowest else max)(missing, key=lambda shown: np.nan_to_num(shown.effect.value, nan=0.0))
+        return decides._replace(name=WHOLE, everything=everything)
     every = claim["parts"] == "every"
-    finding, place, looks = (tests.every if every else tests.some)([shown.finding for shown in told])
+    finding, place, looks = (of_every if every else of_some)([shown.finding for shown in told])
     if claim["test"] == "presence":
         place = (np.argmin if every else np.argmax)([shown.effect.value for shown in told])
     short_of = _one_only(claim, everything) if every else ""
@@ -147,7 +230,10 @@ def _one_only(claim: Claim, parts: Sequence[ClaimPart]) -> str:
     """Why parts cannot show that a claim holds for every one: there is one of what it speaks of."""
     if "over" in claim:
         return "one comparison only" if len(parts) == 1 else ""
-    return "one network only" if len({subject.model for part in parts for subject in part.subjects}) == 1 else ""
+    key, thing = ("hardware", "tooling") if "hardware" in claim["of"] else ("model", "network")
+    return (
+        f"one {thing} only" if len({getattr(subject, key) for part in parts for subject in part.subjects}) == 1 else ""
+    )
 
 
 def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[ClaimPart], bound: float) -> ShownEffect:
@@ -159,17 +245,17 @@ def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[ClaimPart]
     pooled = contrast(terms)
     effect = Estimate(*map(scale.read, pooled.estimate)).within(*scale.limits)
     finding = None if np.isnan([pooled.error, bound]).any() else finding_of(claim, pooled, bound)
+    low, high = _claimed(claim, bound)
+    claimed, distance = (scale.read(low), scale.read(high)), min(abs(pooled.value - low), abs(pooled.value - high))
     reason = claim["cannot_fail"]
-    return ShownEffect(
-        name, scale, effect, _claimed(claim, scale, bound), pooled, finding, tuple(parts), cannot_fail=reason
-    )
+    return ShownEffect(name, scale, effect, claimed, pooled, finding, tuple(parts), distance, cannot_fail=reason)
 
 
 def _seen(claim: Claim, scale: Scale, part: ClaimPart, side: Side) -> ShownEffect:
     """Presence is seen, not estimated: a quantity is 0 if no two runs differ."""
     ((_, arm),) = part.terms
     absent = float(arm.value == 0)
-    finding = None if np.isnan(arm.value) else Finding(absent, 1 - absent, arm.value > 0)
+    finding = None if np.isnan(arm.value) else Finding(absent, 1 - absent)
     reason = claim["cannot_fail"] or (INJECTED if injected(part.subjects[0], side.toolings) else "")
     effect = Estimate(scale.read(math.log(arm.value)) if arm.value > 0 else arm.value)
     return ShownEffect(part.name, scale, effect, (0.0, math.inf), None, finding, (part,), cannot_fail=reason)
@@ -177,17 +263,10 @@ def _seen(claim: Claim, scale: Scale, part: ClaimPart, side: Side) -> ShownEffec
 
 def finding_of(claim: Claim, effect: Contrast, bound: float) -> Finding:
     """The evidence of a contrast for a claim, by its test."""
-    match claim["test"], claim.get("direction"):
-        case "equivalence", None:
-            return tests.equal(effect, _margin(claim))
-        case "difference", None:
-            return tests.different(effect, _margin(claim))
-        case ("ratio" | "level", "above") | ("trend", "rising"):
-            return tests.above(effect, bound)
-        case ("ratio" | "level", "below") | ("trend", "falling"):
-            return tests.below(effect, bound)
-        case test, direction:
-            raise ValueError(f"no such test of a claim: {test}, {direction}")
+    if claim["test"] == "equivalence":
+        return equal(effect, _margin(claim))
+    found = above(effect, bound)
+    return found if claim["direction"] in ("above", "rising") else found.reversed
 
 
 def scale_of(claim: Claim, side: str) -> Scale:
@@ -235,15 +314,11 @@ def _margin(claim: Claim) -> float:
     return claim["margin"] / 100 if claim["measure"].startswith(PERCENT) else claim["margin"]
 
 
-def _claimed(claim: Claim, scale: Scale, bound: float) -> tuple[float, float]:
-    """The bounds of what a claim says of its effect; those of a difference are of what it denies."""
+def _claimed(claim: Claim, bound: float) -> tuple[float, float]:
+    """The bounds of what a claim says of its effect, on the scale of the contrast."""
     if "margin" in claim:
-        low, high = -_margin(claim), _margin(claim)
-    elif claim["direction"] in ("above", "rising"):
-        low, high = bound, math.inf
-    else:
-        low, high = -math.inf, bound
-    return scale.read(low), scale.read(high)
+        return -_margin(claim), _margin(claim)
+    return (bound, math.inf) if claim["direction"] in ("above", "rising") else (-math.inf, bound)
 
 
 def _pooled(parts: Sequence[ClaimPart]) -> list[tuple[float, Arm]]:
@@ -254,21 +329,6 @@ def _pooled(parts: Sequence[ClaimPart]) -> list[tuple[float, Arm]]:
         for weight, arm in part.terms:
             weights[id(arm)] = weights.get(id(arm), 0) + weight / len(parts)
     return [(weights[key], arm) for key, arm in arms.items()]
-
-
-def _limit(pvalue: Callable[[float], float], effect: Contrast, sign: int, tail: float) -> float:
-    """The end of an interval below (-1) or above (1) a contrast: where a one-sided p-value is `tail`."""
-    if not effect.error > 0:
-        return effect.value
-    near, reach = 0.0, effect.error
-    while pvalue(effect.value + sign * reach) > tail:
-        near, reach = reach, 2 * reach
-        if reach > 1e6 * effect.error:
-            return sign * math.inf
-    for _ in range(40):
-        middle = (near + reach) / 2
-        near, reach = (middle, reach) if pvalue(effect.value + sign * middle) > tail else (near, middle)
-    return effect.value + sign * reach
 
 
 def _exp(value: float) -> float:

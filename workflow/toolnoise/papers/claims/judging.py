@@ -8,8 +8,7 @@ Claims that cannot be false are shown, and neither judged nor counted.
 
 import functools
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +20,6 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Implied, Inputs, Output, Values, Words
 from toolnoise.base.metric_files import Columns
-from toolnoise.papers.claims import claim_parts, tests
 from toolnoise.papers.claims.arms import (
     EMULATED,
     Arms,
@@ -32,20 +30,18 @@ from toolnoise.papers.claims.arms import (
     of_published,
     of_study,
     sizes_by_null,
-    stand_for_accelerators,
 )
 from toolnoise.papers.claims.claim_parts import Claim, about_groups
 from toolnoise.papers.claims.effects import (
     PUBLISHED,
     STUDY,
     WHOLE,
-    Examined,
     ShownEffect,
     Side,
     Sizes,
     examine,
+    units_needed,
 )
-from toolnoise.papers.claims.tests import TestedContrast
 from toolnoise.stats.estimates import TOO_FEW, Estimate
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.power import LEVEL
@@ -57,7 +53,7 @@ from toolnoise.study.entries import dataset_name
 # are the 95 % interval. `pvalue` is for the claim, `against` is against it; the smaller one is adjusted by Holm: that
 # of a claim within its paper, that of a part within its claim. `decides_low` and `decides_high` are the wider interval
 # that decides after the adjustment, the one of the adjusted p-value. By the claim, the value is between `claimed_low`
-# and `claimed_high`; by a claim of a difference, it is not. `n_units` are the independent units of the first side and,
+# and `claimed_high`. `n_units` are the independent units of the first side and,
 # where they differ, of the other; the smallest where there are several arms.
 CLAIMS: Columns = {
     **dict.fromkeys(("paper", "claim", "says", "source", "test", "side", "part", "verdict", "scale"), str),
@@ -98,6 +94,7 @@ def judge(
     columns: Implied,
     label_of: Values = MappingProxyType({}),
     synthetic: Words = (),
+    judged: Words = (),
     stability: Inputs = (),
     runs: Inputs = (),
     overhead: Inputs = (),
@@ -110,9 +107,9 @@ def judge(
 ) -> None:
     """Write the verdicts on claims, by the published numbers and by a study's metric files; a kind may have no file.
 
-    `toolings` are the study's entries of the hardware registry, `columns` say where the columns of each kind are
-    defined. `label_of` has the label that claims on sub-groups are about, of each data set with many labels, and
-    `synthetic` the data sets whose pictures are drawn.
+    Of the claims those named `judged` are, or all. `toolings` are the study's entries of the hardware registry,
+    `columns` say where the columns of each kind are defined. `label_of` has the label that claims on sub-groups are
+    about, of each data set with many labels, and `synthetic` the data sets whose pictures are drawn.
     """
     metrics = {
         "stability": stability,
@@ -125,6 +122,7 @@ def judge(
     }
     tables = read_tables({kind: paths for kind, paths in metrics.items() if paths}, columns)
     sides = (by_publication(), by_study(tables, toolings, label_of, synthetic))
+    claims = [claim for claim in claims if not judged or claim["name"] in judged]
     metric_files.write(out, CLAIMS, [row for side in sides for row in verdicts(claims, side)])
 
 
@@ -177,38 +175,26 @@ def by_study(
 
 
 def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
-    """The rows of all claims on one side: each claim, then its parts."""
+    """The rows of all claims on one side: each claim, then its parts. Holm's families are the claims of a paper."""
     examined = [examine(claim, side) for claim in claims]
-    keys = [_hypothesis(claim, result, side) for claim, result in zip(claims, examined, strict=True)]
-    papers = [claim["paper"] for claim in claims]
-    smallest = [_smallest(result.whole) if key else math.nan for result, key in zip(examined, keys, strict=True)]
-    adjusted = claim_parts.adjusted(papers, keys, smallest)
-    sizes = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, keys, strict=True) if key})
-    # The strictest of the levels of those who claim the same.
-    families: dict[Hashable, int] = {}
-    for paper, key in zip(papers, keys, strict=True):
-        families[key] = max(families.get(key, 1), sizes[paper]) if key else 1
-    for claim, (whole, each, _), key, pvalue in zip(claims, examined, keys, adjusted, strict=True):
+    papers = np.array([claim["paper"] for claim in claims])
+    smallest = np.array([math.nan if whole is None else _smallest(whole) for whole, _ in examined])
+    adjusted, families = np.full(len(claims), math.nan), dict.fromkeys(papers.tolist(), 0)
+    for paper in families:
+        adjusted[papers == paper] = holm(smallest[papers == paper])
+        families[paper] = max(1, int((~np.isnan(smallest[papers == paper])).sum()))
+    for claim, (whole, each), pvalue in zip(claims, examined, adjusted.tolist(), strict=True):
         if whole is None:
             about = claim["paper"], claim["name"], claim["says"], claim["source"], claim["test"]
             nothing = [*[math.nan] * 10, "", math.nan, "", "", "", claim["note"]]
             yield (*about, side.name, WHOLE, ABSENT[side.name], "", *nothing)
             continue
-        *row, note = _row(claim, side, whole, pvalue, LEVEL / families[key], each)
-        within = holm(np.array([_smallest(part) for part in each]))
-        judged = list(zip(each, within, strict=True))
+        *row, note = _row(claim, side, whole, pvalue, LEVEL / families[claim["paper"]], each)
+        judged = list(zip(each, holm(np.array([_smallest(part) for part in each])).tolist(), strict=True))
         hidden = _disagreement([_verdict(*part) for part in judged]) if claim["parts"] == "pooled" else ""
         yield (*row, "; ".join(filter(None, (hidden, note))))
         for part, of_part in judged:
             yield _row(claim, side, part, of_part, LEVEL / len(each), [part])
-
-
-def _hypothesis(claim: Claim, result: Examined, side: Side) -> Hashable | None:
-    """The hypothesis of a claim that has a p-value."""
-    if result.whole is None or math.isnan(_smallest(result.whole)):
-        return None
-    parts = [part for shown in result.each for part in shown.parts]
-    return side.name, claim_parts.hypothesis(claim, parts, result.bounds)
 
 
 def _smallest(shown: ShownEffect) -> float:
@@ -242,28 +228,26 @@ def _verdict(shown: ShownEffect, adjusted: float) -> str:
         return CERTAIN
     if shown.finding is None or not (shown.contrast is None or adjusted < LEVEL):
         return OPEN
-    if shown.finding.supports < shown.finding.refutes:
+    if shown.finding.agrees:
         return SUPPORTED
-    return REFUTED if shown.finding.refutes < shown.finding.supports else OPEN
+    return REFUTED if shown.finding.reversed.agrees else OPEN
 
 
 def _needed(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect], level: float) -> tuple[str, float]:
     """For which verdict more units are needed, and about how many per arm."""
     if shown.finding is None or shown.contrast is None or shown.short_of:
         return "", math.nan
-    # The contrasts that decide the claim the way its effect points.
-    agrees = shown.finding.agrees
-    parts = [shown] if shown.name != WHOLE or claim["parts"] == "pooled" else each
-    several = [_as_tested(part) for part in parts if part.finding and part.finding.agrees == agrees]
-    units = tests.units_needed(several, level, all_of_them=agrees != (claim["parts"] == "any"))
-    return ("", units) if math.isnan(units) else ("support" if agrees else "refute", tests.rounded(units))
-
-
-def _as_tested(shown: ShownEffect) -> TestedContrast:
-    arms = [arm for part in shown.parts for _, arm in part.terms]
-    return TestedContrast(
-        shown.contrast, shown.finding, tuple(arm.units for arm in arms), all(arm.squares > 0 for arm in arms)
-    )
+    # The contrasts that decide the claim the way its effect points: all of them, or the best.
+    pooled = shown.name != WHOLE or claim["parts"] == "pooled"
+    told = [part for part in ([shown] if pooled else each) if part.finding]
+    agrees = (any if claim["parts"] == "any" else all)(part.finding.agrees for part in told)
+    deciding = [part for part in told if part.finding.agrees == agrees]
+    every = agrees != (claim["parts"] == "any")
+    at = level if every or pooled else level / len(deciding)
+    units = [units_needed(part.contrast, part.distance, at) for part in deciding]
+    if not units or np.isnan(units).any():
+        return "", math.nan
+    return "support" if agrees else "refute", max(units) if every else min(units)
 
 
 def _sides(units: Sequence[int]) -> str:
@@ -281,8 +265,6 @@ def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffe
     if fixed:
         where = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
         notes.append(f"{where}for one draw of what the runs share")
-    if "hardware" in claim["of"]:
-        notes += filter(None, [stand_for_accelerators(names_of(shown.subjects), side.toolings)])
     if shown.name == WHOLE and claim["note"]:
         notes.append(claim["note"])
     return "; ".join(notes)

@@ -81,11 +81,8 @@ def effect(row: Any) -> str:
 
 def claimed(row: Any) -> str:
     """The values that a claim allows."""
-    between = f"{row.claimed_low:.3g} to {row.claimed_high:.3g}"
     if row.test == "equivalence":
-        return f"claimed {between}"
-    if row.test == "difference":
-        return f"claimed outside {between}"
+        return f"claimed {row.claimed_low:.3g} to {row.claimed_high:.3g}"
     if math.isinf(row.claimed_high):
         return f"claimed above {row.claimed_low:.3g}"
     return f"claimed below {row.claimed_high:.3g}"

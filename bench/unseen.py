@@ -1,0 +1,200 @@
+"""How often `toolnoise check` is right about packed programs whose causes are known: examples/unseen has two packs.
+
+    nice -n 5 python bench/unseen.py examples/unseen/known.tar.xz [--only NAME ...] [--keep FOLDER]
+
+Each program is a folder with `program.json` (libraries, output, command, style, planted, checkpoint, stop_at) and
+`cause.json` (kind, file, line, why, mended, accepted), which check does not get to see. A verdict is right if check
+passes what has no planted fault, and nothing else. A cause is right if the place that is named first is the cause, or
+an accepted one. Where `mended` gives the line in place of the cause's, the program with it has to pass. Every format
+error is printed before any program runs.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.base.printing import aligned
+
+PROGRAM = ("libraries", "output", "command", "style", "planted", "checkpoint", "stop_at")
+CAUSE = ("kind", "file", "line", "why", "mended", "accepted")
+MODULES = {"scikit-learn": "sklearn", "pytorch": "torch", "tensorflow-cpu": "tensorflow"}
+MOST_BYTES = 1 << 26
+RIGHT, WRONG = "right", "WRONG"
+
+
+class Packed(NamedTuple):
+    """A program of a pack: its folder, how it is started, and its cause."""
+
+    folder: Path
+    program: dict[str, Any]
+    cause: dict[str, Any]
+
+    @property
+    def places(self) -> list[tuple[str, int]]:
+        """The cause, and what may be named in place of it."""
+        return [(each["file"], each["line"]) for each in (self.cause, *(self.cause["accepted"] or []))]
+
+
+class Score(NamedTuple):
+    """What check said of a program, as words: its verdict, the first place, and the mended program."""
+
+    name: str
+    style: str
+    verdict: str
+    first: str
+    proven: str
+    mended: str
+    said: str
+
+
+def unpacked(archive: Path, folder: Path) -> list[Packed]:
+    """The programs of an archive, in a folder; whatever would be written outside it is refused."""
+    with tarfile.open(archive) as tar:
+        if sum(member.size for member in tar.getmembers()) > MOST_BYTES:
+            sys.exit(f"{archive}: more than {MOST_BYTES} bytes")
+        tar.extractall(folder, filter="data")
+    programs, errors = [], []
+    for file in sorted(folder.rglob("program.json")):
+        parts = []
+        for name, keys in (("program.json", PROGRAM), ("cause.json", CAUSE)):
+            path = file.with_name(name)
+            values = json.loads(path.read_text()) if path.exists() else {}
+            errors += [f"{file.parent.name}/{name}: no {key}" for key in keys if key not in values]
+            parts.append(values)
+        programs.append(Packed(file.parent, *parts))
+    for each in programs if not errors else ():
+        errors += [f"{each.folder.name}/{error}" for error in _errors(each)]
+    if errors or not programs:
+        sys.exit("\n".join(errors or [f"{archive}: no program.json"]))
+    return programs
+
+
+def _errors(packed: Packed) -> list[str]:
+    """What is wrong with the descriptions of a program."""
+    program, cause = packed.program, packed.cause
+    accepted = cause["accepted"] or []
+    is_listed = isinstance(accepted, list) and all(isinstance(each, dict) for each in accepted)
+    checks = {
+        "program.json: planted: no boolean": isinstance(program["planted"], bool),
+        "program.json: command: neither a text nor a list": isinstance(program["command"], str | list),
+        "program.json: libraries: no list": isinstance(program["libraries"], list),
+        "cause.json: mended: neither a text nor null": isinstance(cause["mended"], str | None),
+        "cause.json: accepted: no objects with file and line": is_listed
+        and all({"file", "line"} <= {*each} for each in accepted),
+        "cause.json: file: no such file": not program["planted"] or (packed.folder / str(cause["file"])).is_file(),
+    }
+    return [error for error, holds in checks.items() if not holds]
+
+
+def checked(packed: Packed) -> dict[str, Any]:
+    """What check says of a program, as a user would call it, in a copy of its folder without the cause."""
+    program = packed.program
+    command = program["command"]
+    words = [command] if isinstance(command, str) else command
+    options = ["--json", "--limit", "20"]
+    outputs = program["output"] if isinstance(program["output"], list) else [program["output"]]
+    for output in filter(None, outputs):
+        within = "{out}" in " ".join(words) and "{out}" not in output
+        options += ["--output", f"{{out}}/{output}" if within else output]
+    if program["checkpoint"]:
+        options += ["--resume", "--checkpoint", program["checkpoint"]]
+    if program["stop_at"]:
+        options += ["--stop-at", program["stop_at"]]
+    binaries = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+    with tempfile.TemporaryDirectory() as made:
+        copy = Path(made, "program")
+        shutil.copytree(packed.folder, copy, ignore=shutil.ignore_patterns("program.json", "cause.json"))
+        check = [binaries / "toolnoise", "check", *options, "--", *words]
+        done = subprocess.run(check, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        return {"error": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+    return json.loads(done.stdout)
+
+
+def named(said: dict[str, Any]) -> list[dict[str, Any]]:
+    """The places that check names, the first one first."""
+    if said["reproducible"]:
+        omissions = (said.get("resumed") or {}).get("omissions", [])
+        return [*omissions, *(place for row in said["ignored"] for place in row["places"])]
+    return [place for part in ("proven", "likely", "possible") for place in said.get(part) or []]
+
+
+def scored(packed: Packed, said: dict[str, Any]) -> Score:
+    """Whether check was right."""
+    name, style = packed.folder.name, str(packed.program["style"])
+    if "error" in said:
+        return Score(name, style, WRONG, WRONG, "", "", said["error"])
+    places, verdict = named(said), RIGHT if said["passed"] != packed.program["planted"] else WRONG
+    if not packed.program["planted"]:
+        return Score(name, style, verdict, "", "", "", " ".join(f"{each['file']}:{each['line']}" for each in places))
+    is_right = bool(places) and (places[0]["file"], places[0]["line"]) in packed.places
+    proven, mended = "yes" if said.get("proven") else "", ""
+    if is_right and packed.cause["mended"] is not None:
+        mended = RIGHT if _passes_mended(packed) else WRONG
+    first = f"{places[0]['file']}:{places[0]['line']}" if places else "nothing"
+    return Score(name, style, verdict, RIGHT if is_right else WRONG, proven, mended, first)
+
+
+def _passes_mended(packed: Packed) -> bool:
+    """Whether check passes the program with another text in place of the cause's line."""
+    file, at = packed.folder / packed.cause["file"], packed.cause["line"] - 1
+    lines = file.read_text().splitlines()
+    indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+    lines[at] = "\n".join(indent + line for line in packed.cause["mended"].strip("\n").lstrip().splitlines())
+    file.write_text("\n".join(lines) + "\n")
+    return bool(checked(packed).get("passed"))
+
+
+def summary(scores: Sequence[Score]) -> list[str]:
+    """The table, and the score."""
+    table = aligned([("program", "style", "verdict", "first", "proven", "mended", "named first"), *scores])
+    planted = [each for each in scores if each.first]
+    proven = [each for each in planted if each.proven]
+    mended = [each for each in planted if each.mended]
+    counts = (
+        (sum(each.verdict == RIGHT for each in scores), len(scores), "verdicts right"),
+        (sum(each.first == RIGHT for each in planted), len(planted), "causes named first"),
+        (sum(each.first == RIGHT for each in proven), len(proven), "proven causes right"),
+        (sum(each.mended == RIGHT for each in mended), len(mended), "programs reproducible once that line is mended"),
+        (sum(each.verdict == WRONG for each in scores if not each.first), len(scores) - len(planted), "false alarms"),
+    )
+    return [*table, "", *(f"{count} of {most} {what}" for count, most, what in counts)]
+
+
+def main() -> None:
+    """Check the programs of an archive, and print how often check was right."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("archive", type=Path)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these programs alone")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write what check says there, as JSON")
+    options = parser.parse_args()
+    scores = []
+    with tempfile.TemporaryDirectory() as made:
+        for packed in unpacked(options.archive, Path(made)):
+            name = packed.folder.name
+            needs = [MODULES.get(library, library.replace("-", "_")) for library in packed.program["libraries"]]
+            absent = [module for module in needs if importlib.util.find_spec(module) is None]
+            if absent or (options.only and name not in options.only):
+                print(f"{name}: not run {', '.join(absent)}", file=sys.stderr)
+                continue
+            said = checked(packed)
+            if options.keep:
+                options.keep.mkdir(parents=True, exist_ok=True)
+                (options.keep / f"{name}.json").write_text(json.dumps(said, indent=1))
+            scores.append(scored(packed, said))
+            print(" ".join(scores[-1]), file=sys.stderr, flush=True)
+    print("\n".join(summary(scores)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""What a program forgets when it resumes is named first, with its line; nothing is named if nothing is forgotten."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolnoise.checking import forgotten_state, unmodified
+from toolnoise.checking.trial_runs import TrialRuns
+
+# Each program keeps all that it needs. A line that ends with "# made" is the one to name once a state is forgotten.
+METHODS = """
+import os
+
+import numpy as np
+
+
+class Trainer:
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)  # made
+        self.weights = np.zeros(6)
+        self.epoch = 0
+
+    def state(self):
+        return {"weights": self.weights, "epoch": self.epoch, "rng": self.rng.bit_generator.state}
+
+    def restore(self, path):
+        last = np.load(path, allow_pickle=True)["state"].item()
+        self.weights, self.epoch = last["weights"], last["epoch"]
+        self.rng.bit_generator.state = last["rng"]
+
+    def fit(self, x, y, epochs):
+        while self.epoch < epochs:
+            for rows in np.array_split(self.rng.permutation(len(x)), 10):
+                self.weights += 0.1 * x[rows].T @ (y[rows] - x[rows] @ self.weights) / len(rows)
+            self.epoch += 1
+            np.savez("last.npz", state=np.array(self.state(), dtype=object))
+
+
+if __name__ == "__main__":
+    data = np.random.default_rng(7)
+    x, y = data.normal(size=(100, 6)), data.normal(size=100)
+    trainer = Trainer(1)
+    if os.path.exists("last.npz"):
+        trainer.restore("last.npz")
+    trainer.fit(x, y, 5)
+    np.save("preds.npy", x @ trainer.weights)
+"""
+FUNCTIONS = """
+import os
+import pickle
+
+import numpy as np
+
+
+def gradient(weights, x, y):
+    error = x @ weights["kernel"] + weights["bias"] - y
+    return {"kernel": x.T @ error / len(y), "bias": error.mean()}
+
+
+def load(weights, velocity, shadow):
+    if not os.path.exists("last.npz"):
+        return 0, -1, 0.1
+    with open("last.npz", "rb") as file:
+        last = pickle.load(file)
+    weights.update(last["weights"])
+    velocity.update(last["velocity"])
+    shadow.update(last["shadow"])
+    return last["epoch"], last["batch"], last["rate"]
+
+
+def main():
+    data = np.random.default_rng(7)
+    x, y = data.normal(size=(96, 6)), data.normal(size=96)
+    weights = {"kernel": np.zeros(6), "bias": 0.0}
+    velocity = {name: 0 * value for name, value in weights.items()}  # made: velocity
+    shadow = {name: value + 0 for name, value in weights.items()}  # made: shadow
+    first, done, rate = load(weights, velocity, shadow)  # made: rate
+    for epoch in range(first, 5):
+        order = np.random.default_rng(epoch).permutation(len(x))
+        for batch, rows in enumerate(np.array_split(order, 8)):  # made: batch
+            if epoch == first and batch <= done:
+                continue
+            for name, slope in gradient(weights, x[rows], y[rows]).items():
+                velocity[name] = 0.9 * velocity[name] + slope
+                weights[name] = weights[name] - rate * velocity[name]
+                shadow[name] = 0.99 * shadow[name] + 0.01 * weights[name]
+            rate *= 0.98
+            if batch == 4:
+                last = {"weights": weights, "velocity": velocity, "shadow": shadow, "rate": rate}
+                with open("last.new", "wb") as file:
+                    pickle.dump(last | {"epoch": epoch, "batch": batch}, file)
+                os.replace("last.new", "last.npz")
+    np.save("preds.npy", x @ shadow["kernel"] + shadow["bias"])
+
+
+main()
+"""
+TORCH = """
+import os
+
+import torch
+from torch import nn
+
+torch.set_num_threads(1)
+torch.manual_seed(3)
+x = torch.randn(64, 5)
+y = x.sum(1, keepdim=True)
+net = nn.Sequential(nn.Linear(5, 8), nn.Dropout(0.3), nn.Linear(8, 1))
+adam = torch.optim.Adam(net.parameters(), 0.01)  # made: adam
+schedule = torch.optim.lr_scheduler.StepLR(adam, 2)  # made: schedule
+average = torch.optim.swa_utils.AveragedModel(net)  # made: average
+first = 0
+if os.path.exists("last.npz"):
+    last = torch.load("last.npz", weights_only=False)
+    for part, state in zip((net, adam, schedule, average), last["states"]):
+        part.load_state_dict(state)
+    torch.set_rng_state(last["generator"])
+    first = last["epoch"] + 1
+for epoch in range(first, 6):
+    for a, b in zip(x.split(16), y.split(16)):
+        adam.zero_grad()
+        nn.functional.mse_loss(net(a), b).backward()  # made: dropout
+        adam.step()
+    average.update_parameters(net)
+    schedule.step()
+    states = [part.state_dict() for part in (net, adam, schedule, average)]
+    torch.save({"states": states, "generator": torch.get_rng_state(), "epoch": epoch}, "last.npz")
+torch.save(average.state_dict(), "preds.npy")
+"""
+KERAS = (Path(__file__).parent / "drivers/resumed/keras_loop.py").read_text().replace("time.sleep(1)", "None")
+# What is left out of each program, what is then named first, and the mark of the line.
+PLANTED = {
+    "generator of NumPy": (
+        METHODS,
+        ('        self.rng.bit_generator.state = last["rng"]\n', ""),
+        "the state of the generator trainer.rng",
+        "made",
+    ),
+    "hand-written momentum": (FUNCTIONS, ('    velocity.update(last["velocity"])\n', ""), "velocity", "made: velocity"),
+    "hand-written average": (FUNCTIONS, ('    shadow.update(last["shadow"])\n', ""), "shadow", "made: shadow"),
+    "learning rate": (FUNCTIONS, ('last["batch"], last["rate"]', 'last["batch"], 0.1'), "rate", "made: rate"),
+    "place in the epoch": (
+        FUNCTIONS,
+        ('last["epoch"], last["batch"]', 'last["epoch"], -1'),
+        "the position of batch",
+        "made: batch",
+    ),
+}
+
+
+@pytest.fixture
+def forgotten(tmp_path, monkeypatch):
+    """What is forgotten by a program whose checkpoint is last.npz."""
+    monkeypatch.chdir(tmp_path)
+
+    def observe(text, checkpoint="last.npz", stop_at=None):
+        Path("train.py").write_text(text)
+        words = [sys.executable, "-W", "ignore", "train.py"]
+        wanted = unmodified.wanted(["preds.npy"], [], [checkpoint])
+        runs = TrialRuns(words, 600, wanted, tmp_path / f"runs-{len(list(tmp_path.iterdir()))}")
+        try:
+            return forgotten_state.forgotten(runs, words, stop_at)
+        finally:
+            unmodified.forget(wanted)
+
+    return observe
+
+
+def planted(name):
+    """The text of a program that forgets, what is named, and its line."""
+    text, (before, after), named, mark = PLANTED[name]
+    assert text.count(before) == 1
+    text = text.replace(before, after)
+    lines = [number for number, line in enumerate(text.splitlines(), 1) if re.search(rf"# {mark}$", line)]
+    assert len(lines) == 1
+    return text, named, lines[0]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_is_forgotten_is_named_first_with_its_line(name, forgotten):
+    text, named, line = planted(name)
+    omissions, _ = forgotten(text)
+    assert named in omissions[0].what
+    assert (omissions[0].file, omissions[0].line) == ("train.py", line)
+
+
+@pytest.mark.parametrize("text", [METHODS, FUNCTIONS], ids=["methods", "functions"])
+def test_nothing_is_named_in_a_program_that_keeps_all(text, forgotten):
+    assert forgotten(text) == ([], "")
+
+
+def test_each_state_of_pytorch_that_is_forgotten_is_named_by_its_kind(forgotten, skip_without):
+    skip_without("torch")
+    assert forgotten(TORCH) == ([], "")
+    text = TORCH.replace("zip((net, adam, schedule, average), ", "zip((net,), ")
+    text = text.replace('    torch.set_rng_state(last["generator"])\n', "")
+    omissions, _ = forgotten(text)
+    lines = {line.partition("# made: ")[2]: number for number, line in enumerate(text.splitlines(), 1)}
+    assert [(lost.what.partition(" (")[0], lost.line) for lost in omissions] == [
+        ("the state of the generator of PyTorch", lines["dropout"]),
+        ("the optimiser adam", lines["adam"]),
+        ("the scheduler of the learning rate schedule", lines["schedule"]),
+        ("the average of the weights average", lines["average"]),
+    ]
+
+
+def test_keras_forgets_the_generators_of_its_dropout_layers(forgotten, skip_without):
+    skip_without("keras")
+    omissions, _ = forgotten(KERAS.replace("Dropout(0)", "Dropout(0.2)"), "kept")
+    assert [lost.what for lost in omissions] == ["the state of the generator net.dropout.seed_generator"]
+    assert omissions[0].code == "net = keras.Sequential("
+    assert forgotten(KERAS, "kept") == ([], "")

@@ -1,0 +1,361 @@
+"""What makes two runs differ is observed and proven: programs with a planted cause, and the line that is named."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from toolnoise.checking import causes, diagnosis, differences, first_difference, ignored_seeds, left_files, trial_runs
+from toolnoise.checking.diagnosis import ALIKE, NOT_OBSERVED
+from toolnoise.checking.left_files import LeftFiles
+from toolnoise.checking.observed_runs import ObservedRuns
+from toolnoise.checking.trial_runs import TrialRuns
+from toolnoise.checking.unmodified import wanted
+
+LEAVES = "json.dump({'loss': float(x)}, open(os.environ['TOOLNOISE_OUT'] + '/metric.json', 'w'))\n"
+MARK = "  # here"
+
+
+@pytest.fixture
+def runs_of(tmp_path, monkeypatch):
+    """Runs of a program that leaves the number x; its other files lie beside it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trial_runs, "PAUSE", 0)
+    for name in ("PYTHONPATH", "PYTHONHASHSEED"):
+        monkeypatch.delenv(name, raising=False)
+
+    def start(text, words=("train.py",), **others):
+        for name, content in {"train": text, **others}.items():
+            (tmp_path / f"{name}.py").write_text(textwrap.dedent(content).strip() + "\n")
+        with (tmp_path / "train.py").open("a") as file:
+            file.write(f"import json, os\n{LEAVES}" if LEAVES not in text else "")
+        return TrialRuns([sys.executable, *words], 60, wanted((), ()), tmp_path / "runs")
+
+    return start
+
+
+@pytest.fixture
+def diagnosed(runs_of):
+    """Why two runs of a program differ."""
+
+    def start(text, words=("train.py",), **others):
+        runs = runs_of(text, words, **others)
+        before = left_files.stamps()
+        control = runs.run("control-1")
+        left = LeftFiles.since(before, [str(runs.folder)])
+        outcomes = [control, runs.run("control-2")]
+        difference = differences.between(*outcomes)
+        assert difference.files
+        left = LeftFiles([name for name in left.names if not name.startswith("runs")])
+        return diagnosis.diagnose(runs, outcomes, difference, [], left)
+
+    return start
+
+
+def line_of(text):
+    lines = textwrap.dedent(text).strip().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(MARK))
+
+
+PROVEN = {
+    "entropy: behind a registry": """
+        import uuid
+        NAMES = {'tag': 'uuid4'}
+        def tag(kind):
+            return getattr(uuid, NAMES[kind])()  # here
+        x = sum(tag('tag').bytes)
+    """,
+    "clock: among other times": """
+        import random, time
+        started = time.perf_counter()
+        rng = random.Random(time.time_ns())  # here
+        print(f'after {time.perf_counter() - started:.3f} s')
+        x = rng.random()
+    """,
+    "generator: an argument by keyword": """
+        import random
+        options = {'x': None}
+        rng = random.Random(**options)  # here
+        x = rng.random()
+    """,
+    "generator: a factory": """
+        import random
+        import dataclasses
+        @dataclasses.dataclass
+        class Draws:
+            rng: random.Random = dataclasses.field(default_factory=lambda: random.Random())  # here
+        x = Draws().rng.random()
+    """,
+    "unseeded: global generator": """
+        import random
+        y = [3, 1, 2] * 20
+        random.shuffle(y)  # here
+        random.seed(1)
+        x = sum(a * b for a, b in enumerate(y)) + random.random()
+    """,
+    "set: a loop": """
+        names = {f'name {number}' for number in range(30)}
+        x = 0
+        for number, name in enumerate(names):  # here
+            x += number * len(name) * ord(name[-1])
+    """,
+    "hash": """
+        x = hash('a name')  # here
+    """,
+    "address": """
+        x = id(object())  # here
+    """,
+    "process: in a worker": """
+        import multiprocessing, os
+        def work(number):
+            return number * os.getpid()  # here
+        with multiprocessing.get_context('fork').Pool(1) as pool:
+            x = sum(pool.map(work, range(1, 4)))
+    """,
+    "entropy: in a child that Python starts": """
+        import subprocess, sys
+        code = 'import os; print(int.from_bytes(os.urandom(4), "big"))'
+        x = int(subprocess.check_output([sys.executable, '-c', code]))
+    """,
+    "generator: threads of a pool": """
+        import random
+        from concurrent.futures import ThreadPoolExecutor
+        def work(number):
+            return random.Random().random()  # here
+        with ThreadPoolExecutor(3) as pool:
+            x = sum(pool.map(work, range(9)))
+    """,
+    "folder": """
+        import os, zlib
+        x = zlib.crc32(os.environ['TOOLNOISE_OUT'].encode())  # here
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROVEN)
+def test_the_place_where_the_difference_arises_is_proven(name, diagnosed):
+    text = PROVEN[name]
+    why = diagnosed(text)
+    assert len(why.proven) == 1, why
+    place = why.proven[0]
+    if "child" in name:
+        assert (place.file, place.line) == ("-c", 1)
+    else:
+        assert (place.file, place.line) == ("train.py", line_of(text))
+        assert place.code.endswith(MARK.strip())
+    kind = name.partition(":")[0]
+    assert place.cause == kind
+    assert place.evidence.startswith("By experiment: ")
+    assert not why.possible
+
+
+def test_the_place_is_found_in_a_module_that_is_started_by_name(diagnosed):
+    why = diagnosed("from draws import x", ("-m", "train"), draws="import secrets\nx = secrets.randbelow(1 << 40)")
+    assert [(place.file, place.line, place.cause) for place in why.proven] == [("draws.py", 2, "entropy")]
+
+
+def test_two_causes_are_proven_together_and_what_does_not_matter_is_left_out(diagnosed):
+    why = diagnosed("""
+        import os, time, uuid
+        name = uuid.uuid4().hex
+        x = time.time_ns() % 1000
+        y = int.from_bytes(os.urandom(3), 'big')
+        z = int.from_bytes(os.urandom(3), 'big')
+        x = y * 1e9 + z
+    """)
+    assert [place.line for place in why.proven] == [4, 5]
+
+
+def test_a_timer_that_ends_a_loop_is_proven_by_the_turn_at_which_it_does(diagnosed):
+    why = diagnosed("""
+        import threading
+        stop = threading.Event()
+        threading.Timer(0.2, stop.set).start()
+        x = 0
+        while not stop.is_set():
+            x += 1
+    """)
+    places = [*why.proven, *why.possible]
+    assert (places[0].line, places[0].cause) in ((3, "clock"), (5, "clock"))
+
+
+def test_threads_that_share_an_object_are_named_where_they_meet(diagnosed):
+    why = diagnosed("""
+        import threading, time
+        results = []
+        def work(number):
+            time.sleep(0.02 * ((time.time_ns() >> number) % 4))
+            results.append(number)
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        x = sum(place * number for place, number in enumerate(results))
+    """)
+    assert [(place.line, place.cause) for place in why.proven] == [(5, "shared")]
+    assert "one after another" in why.proven[0].evidence
+
+
+def test_what_an_earlier_run_left_is_proven_by_a_run_without_it(diagnosed, tmp_path):
+    why = diagnosed("""
+        import os
+        x = 1.0
+        if os.path.exists('last.txt'):
+            x += 1
+        open('last.txt', 'w').close()
+    """)
+    assert [(place.line, place.cause) for place in why.proven] == [(3, "left")]
+    assert "without last.txt" in why.proven[0].evidence
+    assert (tmp_path / "last.txt").is_file()
+
+
+def test_the_hash_seed_is_proven_where_no_call_shows_it(diagnosed):
+    why = diagnosed("""
+        x = int.from_bytes(f"{set('abcdefgh')}".encode(), 'big') % 1000003
+    """)
+    assert not why.proven
+    assert why.notes == ["By experiment: with PYTHONHASHSEED=0 runs are equal."]
+
+
+def test_a_program_of_a_shell_is_not_observed_and_its_text_makes_a_place_possible(diagnosed, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "bash")
+    (tmp_path / "train.sh").write_text('echo "{\\"loss\\": $RANDOM}" > "$TOOLNOISE_OUT/metric.json"\n')
+    why = diagnosed("", ("train.sh",))
+    assert (why.proven, why.notes) == ([], [NOT_OBSERVED])
+    assert [(place.file, place.line, place.cause) for place in why.possible] == [("train.sh", 1, "shell")]
+
+
+def test_where_observed_runs_are_equal_nothing_is_proven(runs_of):
+    runs = runs_of("import uuid\nname = uuid.uuid4()\nx = 1.0")
+    control = runs.run("control-1")
+    changed = control._replace(metric={"loss": 2.0})
+    why = diagnosis.diagnose(runs, [control, changed], differences.between(control, changed), [], LeftFiles([]))
+    assert (why.proven, why.notes) == ([], [ALIKE])
+    assert [place.line for place in why.possible] == [2]
+
+
+ORDINARY = """
+    '''A docstring, and what stands before all else.'''
+    from __future__ import annotations
+    import asyncio, collections, enum, functools, json, os, pickle, random, sys, threading
+    from dataclasses import dataclass, field
+    Point = collections.namedtuple('Point', 'a b')
+    class Base:
+        def __init__(self, *names, **more): self.names, self.more = names, more
+        def __len__(self): return len(self.names)
+        @property
+        def first(self): return self.names[0]
+        @classmethod
+        def of(cls, text): return cls(*text.split(), text=text)
+        @functools.lru_cache(maxsize=None)
+        def slow(self, n): return n * n
+    class Child(Base):
+        def __init__(self, *names, **more):
+            super().__init__(*names, **more)
+            self.__hidden = [*names]
+        def hidden(self): return self.__hidden
+    @dataclass
+    class Item:
+        size: int = 3
+        parts: list[int] = field(default_factory=list)
+    class Kind(enum.Enum):
+        A = 1
+    def numbers(n):
+        for number in range(n):
+            got = yield number
+            if got: return got
+    def outer(n):
+        total = 0
+        def inner():
+            nonlocal total
+            total += n
+        inner()
+        return total, sorted(locals())
+    async def wait(n):
+        await asyncio.sleep(0)
+        return [n async for n in later(n)]
+    async def later(n):
+        for each in range(n): yield each
+    async def both(): return await asyncio.gather(wait(2), wait(3))
+    class Closing:
+        def __enter__(self): return self
+        def __exit__(self, *error): print('closed', error[0] and error[0].__name__); return True
+    if (n := len('abc')) == 3: print(n)
+    child = Child.of('x y z')
+    print(child.hidden(), child.first, len(child), child.more, child.slow(4))
+    print(pickle.loads(pickle.dumps(Point(1, 2))), Item(), Kind.A, outer(2))
+    rest = iter(numbers(9))
+    for one in rest:
+        if one == 2: break
+    print(list(rest), {**{'k': 1}}, *[1, 2], sep='-')
+    print(asyncio.run(both()), [i * j for i in range(3) for j in range(i)], {k: v for k, v in zip('ab', (1, 2))})
+    with Closing(): raise ValueError(os.path.basename(__file__))
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(threading.current_thread() is thread))
+    thread.start(); thread.join()
+    random.seed(5)
+    rng, other = random.Random(6), random.Random()
+    other.setstate(rng.getstate())
+    print(seen, __name__, __spec__, __package__, sys.argv[1:], os.path.basename(sys.argv[0]), random.random())
+    print(rng.random() == other.random(), sum(map(len, {'ab', 'c'})), sys.path[0] == os.path.dirname(__file__))
+    def fails(): return {}['missing']
+    try: fails()
+    except KeyError as error: print(error.args, error.__traceback__.tb_lineno)
+    x = 1.0
+    json.dump({'loss': x}, open(os.environ['TOOLNOISE_OUT'] + '/metric.json', 'w'))
+    sys.exit(0)
+"""
+
+
+def test_an_observed_program_does_what_it_does_unobserved(runs_of, tmp_path):
+    runs = runs_of(ORDINARY.replace(MARK, ""), ("train.py", "--of", "two words"))
+    (tmp_path / "train.py").write_text(textwrap.dedent(ORDINARY).strip() + "\n")
+    runs.run("control-1")
+    assert ObservedRuns(runs).run() is not None
+    plain, observed = runs.printed("control-1"), runs.printed("observed-01")
+    assert plain == observed
+    assert "closed ValueError" in plain and "two words" in plain
+
+
+@pytest.mark.parametrize("text", ["raise SystemExit(7)", "import os; os._exit(7)", "1 / 0", "def"])
+def test_a_program_that_fails_fails_in_the_same_way(text, runs_of, tmp_path):
+    observed = ObservedRuns(runs_of("x = 1"))
+    (tmp_path / "train.py").write_text(text)
+    assert observed.run() is None
+    plain = subprocess.run([sys.executable, "train.py"], capture_output=True, text=True)
+    said = observed.runs.printed("observed-01")
+    assert said.splitlines()[-1:] == plain.stderr.splitlines()[-1:]
+
+
+def test_places_that_got_equal_inputs_are_told_from_those_that_hand_a_difference_on(runs_of):
+    observed = ObservedRuns(
+        runs_of("""
+        import json, uuid
+        name = uuid.uuid4().hex
+        short = name[:8].upper()
+        x = int(json.loads(json.dumps([short]))[0], 16)
+    """)
+    )
+    one, other = observed.run(), observed.run()
+    assert [(root.name, root.at) for root in first_difference.roots(one, other)] == [("uuid.uuid4", ("train.py", 2))]
+
+
+def test_a_seeding_that_no_seed_reaches_is_named(runs_of):
+    runs = runs_of("""
+        import os, random
+        seed = int(os.environ['TOOLNOISE_SEED_INIT'])
+        random.seed(seed)
+        rng = random.Random(0 * seed)
+        x = rng.random()
+    """)
+    found = ignored_seeds.places(runs, ["init"], [])
+    assert [(place.file, place.line) for place in found["init"]] == [("train.py", 4)]
+    assert found["init"][0].evidence == "Seen: `random.Random` is the same whatever {init} is."
+
+
+def test_each_kind_of_call_has_a_remedy():
+    for kind, _ in causes.NAMES:
+        assert causes.CAUSES[kind].remedy
+    assert causes.kind_of("numpy.random.default_rng") == "generator"
+    assert json.dumps(causes.as_json(causes.place("operation", "train.py", 1, "x", generator="torch")))

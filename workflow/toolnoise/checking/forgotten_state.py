@@ -1,0 +1,265 @@
+"""What a program forgets when it goes on from its checkpoint: its state at a save held against that after resuming.
+
+Two more processes save and stop at the next step of their loop, and one goes on to the same step. Each writes its state
+there (`state_at_save.py`). What differs between the two that saved is noise, such as times. What else differs after
+resuming is forgotten: generators, optimisers, averages, the place in the data, arrays and numbers.
+"""
+
+import ast
+import functools
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.base import code_text
+from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import span
+from toolnoise.checking import state_at_save
+from toolnoise.checking.state_at_save import (
+    ARRAY,
+    AVERAGES,
+    GENERATOR,
+    ITEMS,
+    NUMBER,
+    OPTIMISER,
+    OTHER,
+    POSITION,
+    SAMPLER,
+    SCALER,
+    SCHEDULER,
+    TASK,
+    WEIGHTS,
+)
+from toolnoise.checking.trial_runs import TrialRuns
+
+UNDRAWN = "undrawn"
+# What is forgotten, the likeliest cause first, as a person calls it.
+KINDS = {
+    GENERATOR: "the state of the generator",
+    OPTIMISER: "the optimiser",
+    SCHEDULER: "the scheduler of the learning rate",
+    SCALER: "the scaler of the loss",
+    AVERAGES: "the average of the weights",
+    SAMPLER: "the sampler",
+    POSITION: "the position of",
+    WEIGHTS: "the weights",
+    ARRAY: "the array",
+    NUMBER: "the number",
+    ITEMS: "the number of items of",
+    OTHER: "the object",
+    UNDRAWN: "the state of the generator",
+}
+# How the state of a generator is asked for and given back, by its class.
+GENERATORS = {
+    "random": "save random.getstate(), and restore it by random.setstate()",
+    "random.Random": "save {name}.getstate(), and restore it by {name}.setstate()",
+    "numpy.random": "save np.random.get_state(), and restore it by np.random.set_state()",
+    "numpy.Generator": "save {name}.bit_generator.state, and assign it",
+    "numpy.RandomState": "save {name}.get_state(), and restore it by {name}.set_state()",
+    "torch": "save torch.get_rng_state(), and restore it by torch.set_rng_state()",
+    "torch.cuda": "save torch.cuda.get_rng_state_all(), and restore it by torch.cuda.set_rng_state_all()",
+    "torch.Generator": "save {name}.get_state(), and restore it by {name}.set_state()",
+    "keras.SeedGenerator": "save {name}.state, and assign it",
+}
+GLOBAL = {"random": "of Python's random", "numpy.random": "of NumPy", "torch": "of PyTorch", "torch.cuda": "of CUDA"}
+RUNS = 3
+MOST_SAVES = 2  # the save after which it stops: by then, all states have moved
+
+
+_Seen = dict[str, Any] | None
+
+
+class Omission(NamedTuple):
+    """A state that is forgotten: what it is, where it is made or drawn from, what to do, and its first value."""
+
+    what: str
+    file: str
+    line: int
+    code: str
+    remedy: str
+    at_save: str = ""
+    resumed: str = ""
+    drawn: str = ""
+
+
+def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[list[Omission], str]:
+    """All that a program forgets, the likeliest cause first; and why nothing is known, if so."""
+    most = f", at most about {span(RUNS * max(runs.seconds))}" if runs.seconds else ""
+    print(f"it is observed to see what it forgets: {RUNS} more runs, until a save{most}", file=sys.stderr)
+    folder = runs.folder / "state-observer"
+    folder.mkdir(parents=True)
+    (folder / "sitecustomize.py").write_bytes(Path(state_at_save.__file__).read_bytes())
+    try:
+        saved, again, went_on = _observed(runs, folder, words, stop_at)
+    except BadInput as error:
+        return [], f"the program fails when it is observed ({error})"
+    if not saved or not again:
+        return [], "no file was seen that it writes within a loop"
+    if not went_on or not went_on["states"]:
+        return [], f"after resuming, it did not reach {_place(*saved['line'])} again"
+    return compared(saved, again, went_on), ""
+
+
+def _observed(runs: TrialRuns, folder: Path, words: Sequence[str], stop_at: str | None) -> tuple[_Seen, _Seen, _Seen]:
+    """What two processes that save write, and one that resumes; None without a save in a loop."""
+    for saves, pattern in dict.fromkeys([(MOST_SAVES, stop_at), (MOST_SAVES, None), (1, None)]):
+        name = f"saved-{saves}{'-at' if pattern else ''}"
+        if saved := _saved(runs, folder, f"{name}-1", saves, pattern):
+            break
+    else:
+        return None, None, None
+    again = _saved(runs, folder, f"{name}-2", saves, pattern)
+    state = folder / f"{name}-resumed.json"
+    task = {"resumes": True, "saved": str(folder / f"{name}-2.json"), "state": str(state)}
+    return saved, again, _written(runs, folder, f"{name}-2", task, words) if again else None
+
+
+def _saved(runs: TrialRuns, folder: Path, name: str, saves: int, stop_at: str | None) -> _Seen:
+    """The state after a save, in a process that ends there."""
+    state = folder / f"{name}.json"
+    task = {"resumes": False, "saves": saves, "stop_at": stop_at, "state": str(state)}
+    return _written(runs, folder, name, task)
+
+
+def _written(
+    runs: TrialRuns, folder: Path, name: str, task: Mapping[str, Any], words: Sequence[str] | None = None
+) -> _Seen:
+    """What an observed process writes. It ends before its time: who has started it may fail, and that is no matter."""
+    state = Path(task["state"])
+    try:
+        runs.observed(name, _variables(runs, folder, name, task), words)
+    except BadInput:
+        if not state.exists():
+            raise
+    return json.loads(state.read_text()) if state.exists() else None
+
+
+def _variables(runs: TrialRuns, folder: Path, name: str, task: Mapping[str, Any]) -> dict[str, str]:
+    """The variables under which a process is observed."""
+    known = {
+        "places": [str(place.absolute()) for place in runs.checkpoints(name)],
+        "anywhere": not runs.wanted.checkpoints,
+        "left_out": [str((runs.folder / "outcomes").absolute()), *map(os.path.abspath, runs.wanted.files)],
+        "log": str((runs.folder / "logs" / f"{name}.log").absolute()),
+    }
+    file = folder / f"{name}-{'resumes' if task['resumes'] else 'saves'}.task"
+    file.write_text(json.dumps({**known, **task}))
+    path = os.pathsep.join(filter(None, [str(folder.resolve()), os.environ.get("PYTHONPATH")]))
+    return {"PYTHONPATH": path, TASK: str(file.resolve())}
+
+
+def compared(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mapping[str, Any]) -> list[Omission]:
+    """What differs after resuming, by the object that has it."""
+    # Who trains up to the same place again has not skipped it: then the first time counts.
+    differing = [(_differing(saved, again, state), state) for state in went_on["states"].values()]
+    paths, resumed = min(differing, key=lambda each: len(each[0]))
+    drawn = went_on["drawn"]
+    owners: dict[tuple[str, str], list[str]] = {}
+    for path in paths:
+        kind, _, _, owner = saved["leaves"][path]
+        counter = [name for name in saved["counters"] if re.match(rf"(len\()?{re.escape(name)}($|[.\[)])", path)]
+        if counter:
+            kind, owner = POSITION, counter[0]
+        if kind == GENERATOR and path not in drawn:
+            kind = UNDRAWN
+        if kind in (ARRAY, NUMBER, ITEMS, OTHER):
+            owner = path.removeprefix("len(").partition("[")[0].rstrip(")")
+        owners.setdefault((kind, owner), []).append(path)
+    moved = {name for name, value in saved["place"].items() if resumed["place"].get(name) != value}
+    order = [*([POSITION] if moved else []), *KINDS]
+    ranked = sorted(owners, key=lambda each: order.index(each[0]))
+    return [_omission(*each, owners[each], saved, resumed, drawn) for each in ranked]
+
+
+def _differing(saved: Mapping[str, Any], again: Mapping[str, Any], resumed: Mapping[str, Any]) -> list[str]:
+    """The paths of what is forgotten: other values after resuming, which two processes that saved have in common."""
+    found = []
+    for path, (kind, digest, *_) in saved["leaves"].items():
+        other, same = resumed["leaves"].get(path), again["leaves"].get(path)
+        if other is None or same is None or same[1] != digest or other[1] == digest:
+            continue
+        # A number that no loop changes says where the training began.
+        if kind == NUMBER and path.isidentifier() and path not in saved["changed"]:
+            continue
+        found.append(path)
+    return found
+
+
+def _omission(
+    kind: str,
+    owner: str,
+    paths: Sequence[str],
+    saved: Mapping[str, Any],
+    resumed: Mapping[str, Any],
+    drawn: Mapping[str, Any],
+) -> Omission:
+    leaf, other = saved["leaves"][paths[0]], resumed["leaves"][paths[0]]
+    is_generator = kind in (GENERATOR, UNDRAWN)
+    what = f"{KINDS[kind]} {GLOBAL.get(owner, owner)}"
+    if len(paths) > 1:
+        what += f" ({len(paths)} values, such as {paths[0]})"
+    remedy = f"save {owner}, and restore it"
+    if is_generator and leaf[2] in GENERATORS:
+        remedy = GENERATORS[leaf[2]].format(name=owner)
+    if kind == POSITION:
+        remedy = f"save {owner}, and go on behind it"
+    draws = drawn.get(owner)
+    made = next(filter(None, (_made(name, saved["files"]) for name in (owner, *saved["names"].get(owner, ())))), None)
+    place = made or draws or saved["line"]
+    values = ("", "") if is_generator else (leaf[2], other[2])
+    return Omission(what, _short(place[0]), place[1], _code(*place), remedy, *values, _place(*draws) if draws else "")
+
+
+def _made(owner: str, files: Sequence[str]) -> tuple[str, int] | None:
+    """Where a variable or an attribute is assigned first: the last name of its path that is assigned anywhere."""
+    for name in reversed([] if owner in GLOBAL else re.findall(r"[A-Za-z_]\w*", owner)):
+        for file in files:
+            lines = [
+                node.lineno
+                for node in ast.walk(_tree(file))
+                if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+                if name == getattr(node, "id", getattr(node, "attr", ""))
+            ]
+            if lines:
+                return file, min(lines)
+    return None
+
+
+@functools.cache
+def _tree(file: str) -> ast.AST:
+    with suppress(OSError, *code_text.UNREADABLE):
+        return code_text.parse_python(Path(file).read_text("utf-8", errors="replace"))
+    return ast.Module([], [])
+
+
+def _short(file: str) -> str:
+    """A file as a person would write it."""
+    path = Path(file)
+    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _place(file: str, line: int) -> str:
+    return f"{_short(file)}:{line}: {_code(file, line)}"
+
+
+def _code(file: str, line: int) -> str:
+    lines = Path(file).read_text(errors="replace").splitlines() if Path(file).is_file() else []
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def as_text(omissions: Sequence[Omission], why_unknown: str) -> list[str]:
+    """What is forgotten, for people."""
+    if not omissions:
+        return [f"What it forgets was not observed: {why_unknown}."] if why_unknown else []
+    lines = ["Other after resuming than at the save, at the first step of the loop:"]
+    for lost in omissions:
+        lines += [f"  {lost.file}:{lost.line}: {lost.code}"]
+        values = f" is {lost.resumed}, not {lost.at_save}" if lost.at_save else ""
+        lines += [f"    {lost.what}{values}: {lost.remedy}"]
+        lines += [f"    it is drawn from in {lost.drawn}"] if lost.drawn else []
+    return lines
