@@ -99,7 +99,7 @@ def units_needed(effect: Contrast, distance: float, level: float) -> float:
         return math.nan
     # Of equal arms that would have the error of these: the harmonic mean.
     present = len(effect.units) / sum(1 / units for units in effect.units)
-    threshold = special.ndtri(1 - level / 2) + special.ndtri(POWER)
+    threshold = scipy.special.ndtri(1 - level / 2) + scipy.special.ndtri(POWER)
 
     def variance(units: float) -> float:
         return scipy.special.polygamma(1, (units - 1) / 2) if effect.of_sds else 1 / units
