@@ -37,7 +37,7 @@ def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
         words = {"textcoords": "offset points", "va": "center", "size": SMALL, "color": tint}
         panel.annotate(called(mine["kernel"].iloc[0]), (1, times["value"].iloc[0]), (7, beside), **words)
     panel.set_yscale("log")
-    panel.set_ylim(top=2 * panel.get_ylim()[1])
+    panel.set_ylim(top=2 * panel.get_ylim()[1])  # room for the name of the longest
     panel.set_xticks([1, 5, 10, 15, 20])
     panel.set_xlabel("rank in its mode; the longest is named")
     panel.set_ylabel(f"ms in {steps} steps")
