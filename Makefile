@@ -7,7 +7,7 @@ PYTEST = .venv/bin/python -m pytest
 SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
-STUDIES = sources bootstrap remedies activations frameworks language finetuning
+STUDIES = sources bootstrap remedies activations frameworks language finetuning initial
 
 # Environments: <folder>/<name> installs requirements/<name>.txt into the virtual environment <folder>.
 cpu_SIZE = about 450 MB to download, half a minute to three minutes

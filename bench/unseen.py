@@ -2,11 +2,10 @@
 
     nice -n 5 python bench/unseen.py examples/unseen/known.tar.xz [--only NAME ...] [--keep FOLDER]
 
-Each program is a folder with `program.json` (libraries, output, command, style, planted, checkpoint, stop_at) and
-`cause.json` (kind, file, line, why, mended, accepted), which check does not get to see. A verdict is right if check
-passes what has no planted fault, and nothing else. A cause is right if the place that is named first is the cause, or
-an accepted one. Where `mended` gives the line in place of the cause's, the program with it has to pass. Every format
-error is printed before any program runs.
+Each program is a folder with `program.json` and `cause.json`, which check does not get to see. A verdict is right if
+check passes what has no planted fault, and nothing else. A cause is right if the place that is named first is the cause
+or an accepted one; of a forgotten generator, also if the line that draws first is. Where `mended` gives the line in
+place of the cause's, the program with it has to pass. Each error of format is printed before any program runs.
 """
 
 import argparse
@@ -137,11 +136,14 @@ def scored(packed: Packed, said: dict[str, Any]) -> Score:
     places, verdict = named(said), RIGHT if said["passed"] != packed.program["planted"] else WRONG
     if not packed.program["planted"]:
         return Score(name, style, verdict, "", "", "", " ".join(f"{each['file']}:{each['line']}" for each in places))
-    is_right = bool(places) and (places[0]["file"], places[0]["line"]) in packed.places
+    first = f"{places[0]['file']}:{places[0]['line']}" if places else "nothing"
+    told = [first, *places[0].get("drawn", "").split(": ")[:1]] if places else []
+    is_right = any(f"{file}:{line}" in told for file, line in packed.places)
     proven, mended = "yes" if said.get("proven") else "", ""
     if is_right and packed.cause["mended"] is not None:
         mended = RIGHT if _passes_mended(packed) else WRONG
-    first = f"{places[0]['file']}:{places[0]['line']}" if places else "nothing"
+    first += f" {places[0].get('what', '')}" if places else ""
+    first += "" if is_right else f"; the cause: {packed.places[0]}, {packed.cause['why']}"
     return Score(name, style, verdict, RIGHT if is_right else WRONG, proven, mended, first)
 
 

@@ -2,9 +2,9 @@
 
     python docs/site/transcripts.py docs/ten-minutes.md
 
-A Python block is saved as `train.py`, and "Change line 20 to" followed by a line of code changes it. Indented lines
-that begin with `toolnoise`, and blocks of Bash, are run in the page's order. A block without a language is what the
-command before it printed: it is written anew, unless it leaves lines out ("[...]").
+A Python block is saved as `train.py`. "Change line 20 to", followed by a line of code, changes it and runs the last
+command again. Indented lines that begin with `toolnoise`, and blocks of Bash, are run in the page's order. A block
+without a language is what the command before it printed: it is written anew, unless it leaves lines out ("[...]").
 """
 
 import os
@@ -12,17 +12,20 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 BLOCK = re.compile(
     r"^```(?P<language>\w*)\n(?P<block>.*?)^```$"
-    r"|^Change line (?P<line>\d+) to\n\n    (?P<code>[^\n]+)$"
+    r"|Change line (?P<line>\d+) to\n\n    (?P<code>[^\n]+)$"
     r"|(?P<commands>(?:^    toolnoise [^\n]*\n)+)",
     re.MULTILINE | re.DOTALL,
 )
 CUT = "[...]"
+# A line that names a path of this machine.
+HERE = re.compile(r"^python is .*\n", re.MULTILINE)
 
 
 class Transcript(NamedTuple):
@@ -36,7 +39,7 @@ class Transcript(NamedTuple):
 
 def transcripts(page: str, folder: Path) -> Iterator[Transcript]:
     """Run a page's commands in a folder, one after the other; yield each block that shows what one printed."""
-    program, printed = folder / "train.py", ""
+    program, commands, printed = folder / "train.py", "", ""
     for match in BLOCK.finditer(page):
         if match["language"] == "python":
             program.write_text(match["block"])
@@ -44,19 +47,19 @@ def transcripts(page: str, folder: Path) -> Iterator[Transcript]:
             lines = program.read_text().splitlines()
             lines[int(match["line"]) - 1] = match["code"]
             program.write_text("\n".join(lines) + "\n")
+            printed = _run(commands, folder)
         elif match["block"] is not None and match["language"] == "":
             yield Transcript(match["block"], match.start("block"), match.end("block"), printed)
         else:
-            printed = _run(match["block"] or match["commands"], folder)
+            commands = match["block"] or match["commands"]
+            printed = _run(commands, folder)
 
 
 def _run(commands: str, folder: Path) -> str:
     """What some lines of Bash print, as a person sees it who has this Python; an exit code of 1 is a verdict."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-c", "\n".join(line.strip() for line in commands.splitlines())]
-        if commands.startswith("    ")
-        else ["bash", "-c", commands],
+        ["bash", "-c", textwrap.dedent(commands)],
         cwd=folder,
         env=os.environ | {"PATH": path},
         stdout=subprocess.PIPE,
@@ -65,12 +68,7 @@ def _run(commands: str, folder: Path) -> str:
     )
     if done.returncode not in (0, 1):
         sys.exit(f"{commands}ended with exit code {done.returncode}")
-    return done.stdout
-
-
-def lines_left_out(transcript: Transcript) -> bool:
-    """Whether a block shows some lines alone."""
-    return CUT in transcript.block
+    return HERE.sub("", done.stdout)
 
 
 def main() -> None:
@@ -81,7 +79,7 @@ def main() -> None:
         folder = Path(made, "ten")
         folder.mkdir()
         for transcript in reversed(list(transcripts(page, folder))):
-            if not lines_left_out(transcript):
+            if CUT not in transcript.block:
                 page = page[: transcript.start] + transcript.printed.strip("\n") + "\n" + page[transcript.end :]
     path.write_text(page)
 

@@ -1,9 +1,10 @@
 """What makes two runs differ is observed and proven: programs with a planted cause, and the line that is named."""
 
-import json
+import shutil
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,14 @@ from toolnoise.checking.observed_runs import ObservedRuns
 from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.checking.unmodified import wanted
 
+ROOT = Path(__file__).parents[2]
+# The observer reads the values of frameworks in each of these.
+VERSIONS = sorted(path.stem for path in (ROOT / "requirements/versions").glob("*.txt"))
+VALUES = {
+    "torch": "import torch; make = torch.tensor",
+    "jax": "import jax.numpy; make = jax.numpy.asarray",
+    "tensorflow": "import tensorflow; make = tensorflow.constant",
+}
 LEAVES = "json.dump({'loss': float(x)}, open(os.environ['TOOLNOISE_OUT'] + '/metric.json', 'w'))\n"
 MARK = "  # here"
 
@@ -358,4 +367,17 @@ def test_each_kind_of_call_has_a_remedy():
     for kind, _ in causes.NAMES:
         assert causes.CAUSES[kind].remedy
     assert causes.kind_of("numpy.random.default_rng") == "generator"
-    assert json.dumps(causes.as_json(causes.place("operation", "train.py", 1, "x", generator="torch")))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", VERSIONS)
+def test_arrays_of_each_version_of_a_framework_count_by_their_values(version, tmp_path):
+    python = ROOT / ".environments" / version / "bin/python"
+    if not python.exists():
+        pytest.skip(f"{version} is not installed: make .environments/{version}")
+    folder = tmp_path / "toolnoise_observer"
+    shutil.copytree(ROOT / "workflow/toolnoise/checking/observer", folder)
+    text = f"{VALUES[version.partition('-')[0]]}\nfrom toolnoise_observer.digests import digest\n"
+    text += "print(digest(make([1.0, 2.0])) == digest(make([1.0, 2.0])), digest(make([1.0])) == digest(make([2.0])))"
+    done = subprocess.run([python, "-c", text], capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
+    assert done.stdout.split() == ["True", "False"], done.stderr

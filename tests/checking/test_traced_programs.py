@@ -17,18 +17,18 @@ pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 LIMIT = 600
 # The recorder uses private parts of these.
-VERSIONS = sorted(path.stem for path in (ROOT / "requirements/versions").glob("*.txt"))
-FAULTY = "\nimport os\nx = x + os.urandom(1)[0] + os.urandom(1)[0] / 256\nnp.save('preds.npy', x)\n"
+VERSIONS = sorted(path.stem for path in (ROOT / "requirements/versions").glob("torch*.txt"))
 # More operations than are recorded singly; the runs part late.
 LATE = """
 import os
 import numpy as np
-x = np.ones(4)
+import torch
+x = torch.ones(4)
 for step in range(30000):
     x = x * 0.9999
     if step == 25000:
         x = x + os.urandom(1)[0] + os.urandom(1)[0] / 256
-np.save('preds.npy', x)
+np.save('preds.npy', x.numpy())
 """
 HIDDEN = """
 import os, sys
@@ -53,15 +53,15 @@ def located(tmp_path, monkeypatch, skip_without):
     return start
 
 
-@pytest.mark.parametrize("name", ["unseeded weights", "clock by a helper", "listing", "branch", "race", "jax: key"])
+@pytest.mark.parametrize("name", ["unseeded weights", "clock by a helper", "listing", "branch", "race"])
 def test_the_planted_line_is_found(name, located):
     planted = traced_programs.PLANTED[name]
     found = located(planted)
-    assert (found.name, found.first) == (planted.operation, ("train.py", planted.line)), traced_runs.as_text(found)
+    assert (found.name, found.file, found.line) == (planted.operation, "train.py", planted.line), found
     assert not found.notes
 
 
-@pytest.mark.parametrize("name", ["torch", "torch: empty", "numpy", "jax"])
+@pytest.mark.parametrize("name", ["torch", "torch: empty"])
 def test_clean_programs_are_equal(name, located):
     found = located(traced_programs.CLEAN[name])
     assert found.index is None and found.equal_results, traced_runs.as_text(found)
@@ -69,19 +69,11 @@ def test_clean_programs_are_equal(name, located):
     assert found.count
 
 
-def test_a_draw_in_numpy_names_its_generator(located):
-    planted = traced_programs.PLANTED["numpy: generator"]
-    found = located(planted)
-    assert (found.name, found.first) == ("Generator.normal", ("train.py", planted.line))
-    assert found.line == planted.line - 2  # it is drawn from in a function above
-    assert found.says == "it draws, and its generator was made without a seed"
-
-
 def test_a_long_run_is_searched_in_two_more(located, tmp_path):
-    found = located(traced_programs.Planted("numpy", "x", LATE))
-    assert (found.index, found.file, found.line) == (25_002, "train.py", 8)
+    found = located(traced_programs.Planted("torch", "aten.add.Tensor", LATE))
+    assert (found.name, found.file, found.line) == ("aten.add.Tensor", "train.py", 9)
     singly = traces.read(tmp_path / "runs/recorder/trace-3.jsonl")
-    assert sorted(singly.events)[-1000:] == list(range(25_000, 26_000))
+    assert found.index in singly.events
     assert not (tmp_path / "runs/recorder/trace-5.jsonl").exists()
 
 
@@ -138,11 +130,9 @@ def test_an_input_that_differs_is_told_by_who_wrote_it_in_each_run(written, writ
         traces.TracedEvent(7, "torch", "aten.mul", "train.py", 9, digest, {"inputs": [[digest, by, False]]})
         for digest, by in (("x", written), ("y", written_b))
     )
-    empty = traces.Trace([(9, 0)], {}, [], [], [], [])
-    said, causes = explanation.explain(a, b, empty, empty)
+    said = explanation.explain(a, b)
     assert says in said
     assert ("something else" in said) == (written is not None and written == written_b)
-    assert causes == []
 
 
 def test_equal_recorded_runs_may_be_chance():
@@ -150,17 +140,17 @@ def test_equal_recorded_runs_may_be_chance():
     assert "or the runs differ only sometimes" in traced_runs.as_text(parting)[-1]
 
 
-def test_the_verdict_has_it_as_json(toolnoise, tmp_path):
-    (tmp_path / "train.py").write_text("import numpy as np\nx = np.ones(9)" + FAULTY)
+def test_the_verdict_has_it_as_json(toolnoise, tmp_path, skip_without):
+    skip_without("torch")
+    (tmp_path / "train.py").write_text(traced_programs.PLANTED["unseeded weights"].text)
     words = ["--sources", "", "--output", "preds.npy", "--json", "--", sys.executable, "train.py"]
     done = toolnoise(tmp_path, "check", "--trace", *words)
     assert done.returncode == 1, done.stderr
-    found = json.loads(done.stdout)["parting"]
-    assert (found["name"], found["first_cause"]) == ("x", {"file": "train.py", "line": 4})
+    assert json.loads(done.stdout)["parting"]["name"] == "aten.uniform_"
 
 
 def test_it_says_that_nothing_was_recorded(located):
-    found = located(traced_programs.PLANTED["numpy: generator"], (sys.executable, "-I", "train.py"))
+    found = located(traced_programs.PLANTED["unseeded weights"], (sys.executable, "-I", "train.py"))
     assert found.says.startswith("nothing was recorded")
 
 
@@ -169,8 +159,7 @@ def test_the_recorder_knows_the_private_parts_of_each_version(version, tmp_path)
     python = ROOT / ".environments" / version / "bin/python"
     if not python.exists():
         pytest.skip(f"{version} is not installed: make .environments/{version}")
-    framework = {"torch": "torch", "jax": "jax", "tensorflow": "keras"}[version.partition("-")[0]]
-    planted = traced_programs.CLEAN[framework]
+    planted = traced_programs.CLEAN["torch"]
     traced_programs.prepare(planted, tmp_path)
     traced_runs.install(tmp_path / "recorder")
     record = tmp_path / "trace.jsonl"
@@ -181,8 +170,8 @@ def test_the_recorder_knows_the_private_parts_of_each_version(version, tmp_path)
 
 
 def test_what_starts_the_program_is_not_recorded_in_its_place(located, tmp_path):
-    planted = traced_programs.PLANTED["numpy: generator"]
+    planted = traced_programs.PLANTED["unseeded weights"]
     text = "import random, subprocess, sys\nname = 'train.py'\nsubprocess.run([sys.executable, name], check=True)\n"
     (tmp_path / "launch.py").write_text(text)
     found = located(planted, (sys.executable, "launch.py"))
-    assert (found.name, found.first) == ("Generator.normal", ("train.py", planted.line))
+    assert (found.name, found.file, found.line) == ("aten.uniform_", "train.py", planted.line)

@@ -1,7 +1,6 @@
-"""Programs with a planted first cause, and clean ones, for `check --trace`.
+"""Programs with a planted difference, and clean ones, for `check --trace`.
 
-In each planted program, the line that ends with the mark is the first cause, and an operation shows it; each program
-leaves preds.npy.
+In each planted program, the line that ends with the mark has the first operation that differs; each leaves preds.npy.
 """
 
 import shutil
@@ -29,7 +28,7 @@ class Planted(NamedTuple):
 
     @property
     def line(self) -> int | None:
-        """The line of the first cause."""
+        """The line of the operation."""
         lines = self.text.splitlines()
         return next((number for number, line in enumerate(lines, 1) if line.endswith(MARK)), None)
 
@@ -69,10 +68,10 @@ PLANTED = {
             return time.time() % 1
         torch.manual_seed(1)
         net = torch.nn.Linear(4, 2)
-        scale = jitter()  # here
+        scale = jitter()
         for step in range(3):
             x = net(torch.rand(3, 4)).relu()
-            x = x * (1 + scale)
+            x = x * (1 + scale)  # here
         """,
     ),
     "listing": _torch(
@@ -80,9 +79,9 @@ PLANTED = {
         """
         torch.manual_seed(1)
         weights = torch.rand(20)
-        names = [name for name in os.listdir('pictures')]  # here
+        names = [name for name in os.listdir('pictures')]
         values = [float(name) for name in names]
-        x = weights * torch.tensor(values)
+        x = weights * torch.tensor(values)  # here
         """,
     ),
     "race": _torch(
@@ -94,11 +93,11 @@ PLANTED = {
             time.sleep(os.urandom(1)[0] / 1000)
             for _ in range(9):
                 time.sleep(os.urandom(1)[0] / 10000)
-                total.mul_(1.1).add_(parts[part])  # here
+                total.mul_(1.1).add_(parts[part])
         threads = [threading.Thread(target=work, args=(part,)) for part in range(4)]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
-        x = total * 2
+        x = total * 2  # here
         """,
     ),
     "branch": _torch(
@@ -108,48 +107,13 @@ PLANTED = {
         x = torch.rand(3)
         for step in range(3):
             x = x + 1
-            if step == 1 and os.path.exists('cache'):  # here
+            if step == 1 and os.path.exists('cache'):
                 os.remove('cache')
                 x = x * 2
             elif step == 1:
                 open('cache', 'w').close()
-                x = x - 1
+                x = x - 1  # here
         """,
-    ),
-    "numpy: generator": Planted(
-        "numpy",
-        "Generator.normal",
-        _program(
-            """
-            import numpy as np
-            def init(rng, size):
-                return rng.normal(size=size)
-            np.random.seed(1)
-            rng = np.random.default_rng()  # here
-            noise = np.random.normal(size=9)
-            x = init(rng, 9) + noise
-            np.save('preds.npy', x)
-            """
-        ),
-    ),
-    "jax: key": Planted(
-        "jax",
-        "stage",
-        _program(
-            """
-            import os
-            import jax, jax.numpy as jnp, numpy as np
-            w = jax.random.normal(jax.random.PRNGKey(1), (4, 2))
-            seed = int.from_bytes(os.urandom(3), 'big')  # here
-            key = jax.random.PRNGKey(seed)
-            @jax.jit
-            def loss(w):
-                return (jax.nn.relu(jax.random.normal(key, (3, 4)) @ w) ** 2).mean()
-            for step in range(2):
-                w = w - 0.1 * jax.grad(loss)(w)
-            np.save('preds.npy', np.asarray(w))
-            """
-        ),
     ),
 }  # fmt: skip
 CLEAN = {
@@ -181,54 +145,5 @@ CLEAN = {
             buffer[row] = torch.rand(4)
         x = buffer.sum(dim=0)
         """,
-    ),
-    "numpy": Planted(
-        "numpy",
-        "",
-        _program(
-            """
-            import random, time
-            import numpy as np
-            start = time.time()
-            random.seed(1)
-            rng = np.random.default_rng(1)
-            names = set('a few words in no certain order'.split())
-            x = rng.normal(size=(9, 4)) + len(names) + random.random()
-            for row in range(9):
-                x[row] = x[row] / x.std()
-            seconds = time.time() - start
-            np.save('preds.npy', x)
-            """
-        ),
-    ),
-    "jax": Planted(
-        "jax",
-        "",
-        _program(
-            """
-            import jax, jax.numpy as jnp, numpy as np
-            w = jax.random.normal(jax.random.PRNGKey(1), (4, 2))
-            @jax.jit
-            def step(w, _):
-                return w - 0.1 * jax.grad(lambda w: (jax.nn.relu(jnp.ones((3, 4)) @ w) ** 2).mean())(w), None
-            w, _ = jax.lax.scan(step, w, length=3)
-            np.save('preds.npy', np.asarray(w))
-            """
-        ),
-    ),
-    "keras": Planted(
-        "tensorflow",
-        "",
-        _program(
-            """
-            import keras, numpy as np
-            keras.utils.set_random_seed(1)
-            x = np.random.normal(size=(16, 4)).astype('float32')
-            net = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dropout(0.5)])
-            net.compile('adam', 'mse')
-            net.fit(x, x[:, :3], epochs=1, batch_size=8, verbose=0)
-            np.save('preds.npy', net.predict(x, verbose=0))
-            """
-        ),
     ),
 }  # fmt: skip

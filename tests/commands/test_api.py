@@ -163,8 +163,12 @@ def test_a_result_is_a_table_and_a_figure():
     (whole, dot, _) = axes.get_lines()
     assert list(whole.get_xdata()) == pytest.approx([100 * row.low, 100 * row.high])
     assert list(dot.get_xdata()) == pytest.approx([100 * row.value])
-    with pytest.raises(tn.BadInput, match="no value with an interval"):
-        of_intervals("x", [{"quantity": "a", "value": 1.0, "low": None, "high": None}])(None)
+    alone = {"quantity": "a", "value": 1.0, "low": None, "high": None}
+    dot, _ = of_intervals("x", [alone])(Figure().add_subplot()).get_lines()
+    assert list(dot.get_xdata()) == [1.0]
+    for rows, line in (([alone | {"value": None}], "found no value"), ([alone] * 201, "found 201 values; at most 200")):
+        with pytest.raises(tn.BadInput, match=line):
+            of_intervals("x", rows)(None)
 
 
 @pytest.mark.parametrize(

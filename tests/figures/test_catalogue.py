@@ -137,8 +137,7 @@ def test_ratios_show_variants_beside_algo_or_algo_impl_and_models_with_batch_nor
 
 def test_what_compares_noise_needs_a_source_that_varies():
     still = names(cells(("smallcnn", "smallcnn-bn"), variants=("control",)))
-    assert not {"per_class", "batch_norm"} & set(still)
-    assert still["noise_by_source"] == ["noise_by_source-cpu"]
+    assert not {"per_class", "batch_norm", "noise_by_source"} & set(still)
 
 
 def test_components_need_runs_of_several_draws():

@@ -44,7 +44,7 @@ def drawn(rows, emulated=(), **beside):
 
 def words(figure):
     texts = [*figure.texts, *(text for panel in figure.axes for text in panel.texts)]
-    return [" ".join(text.get_text().split()) for text in texts]
+    return [*figure.get_label().splitlines(), *(" ".join(text.get_text().split()) for text in texts)]
 
 
 def written(stem):
@@ -172,7 +172,7 @@ def test_each_run_is_a_dot_and_what_occurs_is_in_the_legend():
     assert [line.get_xdata()[0] for line in of(figure, "chance")] == pytest.approx([5])
     assert [line.get_xdata()[0] for line in of(figure, "alone")] == pytest.approx([9])
     said = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert {"a run", "exactly 0", "if examples erred independently", "SD, infinite test set"} <= set(said)
+    assert {"a run", "exactly 0", "independent errors", "SD, infinite test set"} <= set(said)
     assert not drawn(rows.iloc[:1]).legends[0].get_texts()[1:]
 
 
@@ -289,10 +289,10 @@ def test_several_draws_of_two_runs_have_a_degree_of_freedom_each():
 
 
 def test_panels_too_wide_for_a_page_stand_below_one_another_and_share_their_axes_all_the_same():
-    beside, axes = sheets.grid(2, [2.2, 2.2, 2.2])
+    beside, axes = sheets.grid(2, [2.2, 2.2, 2.2], width=sheets.PAGE)
     assert axes.shape == (2, 3)
     assert beside.get_size_inches()[0] == pytest.approx(6.6)
-    below, axes = sheets.grid(2, [3.0, 3.0, 3.0])
+    below, axes = sheets.grid(2, [3.0, 3.0, 3.0], width=sheets.PAGE)
     assert axes.shape == (2, 3)
     assert below.get_size_inches()[0] == 6.2
     axes[1, 2].set_ylim(0, 7)

@@ -121,6 +121,13 @@ def test_the_readme_names_the_gpus_that_have_trained(evidence):
     assert {name.split()[1] for name in devices if name.startswith("NVIDIA")} == set(re.findall(r"[A-Z]+\d+", said))
 
 
+def test_the_example_of_compare_has_the_accuracies_of_its_evidence(evidence):
+    table = pd.read_csv(evidence("gpu-h100") / "metrics/runs.csv", comment="#")
+    rows = table[(table["metric"] == "accuracy") & (table["group"] == "all") & (table["variant"] == "algo")]
+    example = pd.read_csv(ROOT / "examples/batch-norm.csv")
+    assert list(map(tuple, example.to_numpy())) == list(map(tuple, rows[["model", "seed", "value"]].to_numpy()))
+
+
 def test_deterministic_runs_are_equal_on_two_gpus_as_the_page_says(evidence):
     """The same training if the draws of every epoch are; then it is equal after every epoch, or after none."""
     of_h100, of_h200 = (

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from toolnoise.base import files, metric_files
@@ -192,26 +191,7 @@ def test_its_interval_holds_the_truth_in_about_95_percent_of_studies():
     assert 0.93 < held / studies < 0.975
 
 
-# The longest kernels of a step: which appear with determinism, and their names
-
-
-def whole(*kernels, rest=0.5):
-    rows = [
-        (mode, str(rank), name, 0.1 * rank)
-        for mode in ("default", "deterministic")
-        for rank, name in enumerate(kernels, 1)
-    ]
-    rows += [(mode, "rest", "9 others", rest) for mode in ("default", "deterministic")]
-    return pd.DataFrame(rows, columns=["mode", "rank", "kernel", "value"]).assign(model="m")
-
-
-def test_a_kernel_appears_if_it_is_the_longest_and_named_in_the_second_mode_alone():
-    rows = whole("a", "b")
-    assert kernels.appeared(rows) == {}
-    new = rows.assign(kernel=rows["kernel"].where((rows["mode"] == "default") | (rows["kernel"] != "b"), "new"))
-    assert kernels.appeared(new.assign(value=new["value"].where(new["kernel"] != "new", 0.4))) == {"new": 0.4}
-    gone = rows.assign(kernel=rows["kernel"].where((rows["mode"] != "default") | (rows["kernel"] != "b"), "old"))
-    assert kernels.appeared(gone.assign(value=gone["value"].where(gone["kernel"] != "old", 0.4))) == {}
+# The names of kernels
 
 
 def test_long_names_lose_their_middle_and_kernels_of_a_gpu_are_called_by_their_function():

@@ -200,7 +200,7 @@ def test_a_program_that_is_not_reproducible_stops_at_the_gate_and_is_told_why(wr
     assert done.returncode != 0
     log = (folder / "logs/programs/check-program/mine/outcome/command.log").read_text()
     assert "Not reproducible: two runs with equal seeds differ in logits.npy, weights, history.csv." in log
-    assert "programs/train.py:9: order, rows" in log
+    assert "`toolnoise check -- COMMAND` observes the program and finds the cause." in log
     assert "1 of 1 tensors, the first is dense" in log
     # Nothing varies before the gate is passed.
     assert not (folder / RUN / "algo").exists()

@@ -4,6 +4,7 @@ import hashlib
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from toolnoise.base import arrays
@@ -106,6 +107,17 @@ def test_digits_without_a_training_example_are_one_line(tmp_path, refused):
     entry = {"reader": "digits", "test_examples": 1797}
     line = refused(preparation.prepare, "digits", entry, out=tmp_path / "out.npz")
     assert line == "dataset digits: test_examples: found 1797; allowed: 1 to 1796"
+
+
+def test_digits_are_enlarged_between_the_middles_of_their_pixels(tmp_path):
+    preparation.prepare("large", DIGITS | {"image_size": 28}, out=tmp_path / "large.npz")
+    found, small = arrays.read_npz(tmp_path / "large.npz"), load_digits().images
+    assert (found["train_images"].shape, found["maximum"]) == ((1297, 28, 28, 1), 255)
+    places = (np.arange(28) + 0.5) * 8 / 28 - 0.5
+    for number in (0, 700):
+        rows = np.array([np.interp(places, np.arange(8), row) for row in small[number]])
+        whole = np.array([np.interp(places, np.arange(8), column) for column in rows.T]).T
+        np.testing.assert_allclose(found["train_images"][number, ..., 0], whole * 255 / 16, rtol=0, atol=0.501)
 
 
 def test_pixels_are_scaled_to_one_or_stay_as_they_are(digits):

@@ -340,7 +340,7 @@ OTHER_VALUES = {
     "decay_normalisation": True,
     "bias_rate": 0.1,
     "scale_rate": 0.1,
-    "whole_scale_rate": ["bn1"],
+    "whole_scale_rate": ["bn"],
     "label_smoothing": 0.1,
     "normalise": "none",
     "crop": 0,

@@ -211,15 +211,22 @@ def test_more_than_65536_words_need_four_bytes(tmp_path):
 # The embedded text.
 
 
-def test_the_embedded_text_is_the_one_that_the_registry_describes():
-    content = POEM.read_bytes()
+@pytest.mark.parametrize(
+    ("name", "first", "last"),
+    [
+        ("paradise-lost", b"Book I\n\n\nOf Man's first disobedience, and the fruit\n", b"took their solitary way.\n"),
+        ("as-you-like-it", b"ACT I\n\n\n\nSCENE I\tOrchard of Oliver's house.\n", b"bid me farewell.\n\n\t[Exeunt]\n"),
+    ],
+)
+def test_an_embedded_text_is_the_one_that_the_registry_describes(name, first, last):
+    content = (POEM.parent / f"{name}.txt").read_bytes()
     comments = (ROOT / "resources/datasets.yaml").read_text()
     assert f"SHA-256 {hashlib.sha256(content).hexdigest()}\n" in comments
     assert f"{len(content):,} bytes of ASCII" in comments
     assert content.isascii()
     assert not re.search(rb"\r| \n|\x1a", content)
-    assert content.startswith(b"Book I\n\n\nOf Man's first disobedience, and the fruit\n")
-    assert content.endswith(b"Through Eden took their solitary way.\n")
+    assert content.startswith(first)
+    assert content.endswith(last)
     named = config.schema()["$defs"]["dataset"]["properties"]["embedded"]["enum"]
     assert named == sorted(path.stem for path in POEM.parent.iterdir())
 

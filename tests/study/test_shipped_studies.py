@@ -1,5 +1,6 @@
 """Studies that are shipped, and the papers' recipes that they take: REFERENCE's facts, and how others differ."""
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -376,3 +377,15 @@ SMALL = ("smallcnn", "cifar10")
 )
 def test_a_recipe_differs_from_that_of_the_code_in_its_epochs_and_in_the_rest(task, name, changed, words):
     assert recipe_differences(*task, KNOWN[name] | changed) == words
+
+
+def test_identical_runs_of_lenet5_start_as_phams_do_and_as_keras_does():
+    for name, dataset, size in (("initial-small", "digits28", 28), ("initial", "mnist", None)):
+        study = grid.load(ROOT / f"workflow/studies/{name}.yaml")
+        starts = {model: study.config["models"][model]["options"] for model in ("lenet5", "lenet5-glorot")}
+        assert starts == {"lenet5": {"number": 5, "largest_initial": 0.5}, "lenet5-glorot": {"number": 5}}
+        for model, variant in itertools.product(starts, ("algo_impl", "impl")):
+            assert len(study.seeds[Cell(model, dataset, "cpu", variant)]) == 16
+        (entry,) = study.config["recipes"].values()
+        assert (entry["optimizer"], entry["momentum"], entry["learning_rate"], entry["crop"]) == ("sgd", 0, 0.01, 0)
+        assert study.config["datasets"][dataset].get("image_size") == size

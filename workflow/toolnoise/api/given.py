@@ -80,7 +80,11 @@ def metric_tables(arms: Sequence[Any]) -> "list[list[str | Frame]]":
     """The paths of each arm, or its table in memory."""
     if not 1 <= len(arms) <= len(NAMES):
         raise BadArgument("ARMS", f"found {len(arms)}", f"a table, or one for each arm, at most {len(NAMES)}")
-    return [[*(paths(arm) or [_table(name_of_arm(place), arm)])] for place, arm in enumerate(arms)]
+    tables: list[list[str | Frame]] = []
+    for place, arm in enumerate(arms):
+        files = paths(arm)
+        tables.append([*files] if files else [_table(name_of_arm(place), arm)])
+    return tables
 
 
 def called(arm: "Sequence[str | Frame]") -> str:

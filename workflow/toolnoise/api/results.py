@@ -76,7 +76,7 @@ class Result:
 
             from toolnoise.figures import sheets
 
-            figure = self.plot().get_figure()
+            figure: Any = self.plot().get_figure()
             sheets.save_as(figure, path)
             pyplot.close(figure)
 

@@ -1,7 +1,7 @@
 """What makes two runs differ, by the kind of call in which the difference arises, and what to do about each."""
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Cause(NamedTuple):
@@ -97,11 +97,8 @@ CAUSES = {
 NAMES = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
-        ("entropy", r"^uuid\.|urandom|^secrets\.|SystemRandom|getrandom|entropy|random_bytes"),
-        (
-            "generator",
-            r"default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random$|Generator\.seed",
-        ),
+        ("entropy", r"^uuid\.|urandom|^secrets\.|SystemRandom|getrandom|getentropy|random_bytes"),
+        ("generator", r"(default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random)$"),
         ("generator", r"(^|\.)(seed|manual_seed|set_seed|PRNGKey|key|SeedGenerator|set_random_seed)$"),
         ("clock", r"^time\.|datetime|perf_counter|monotonic|^timeit\.|Event\.(is_set|wait)|strftime"),
         ("process", r"getpid|getppid|get_ident|get_native_id|current_process|gettid"),
@@ -160,8 +157,3 @@ def as_lines(places: list[Place]) -> list[str]:
             lines.append(f"    {each.evidence}")
         lines.append(f"    {each.says[0].upper()}{each.says[1:]}: {each.remedy}.")
     return lines
-
-
-def as_json(each: Place) -> dict[str, Any]:
-    """A place for programs."""
-    return each._asdict()

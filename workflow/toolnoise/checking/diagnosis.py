@@ -31,6 +31,7 @@ NOT_OBSERVED = "Not observed: no part of it is run by Python, or by one that ign
 FAILED = "Not observed: the program fails when it is observed:"
 ALIKE = "The observed runs end equal: the runs differ only sometimes, or observing hides the difference."
 ELSEWHERE = "All calls that were observed agree: what differs is in no call of the program's own Python code."
+OBSERVES = "`toolnoise check -- COMMAND` observes the program and finds the cause."
 MOST_POSSIBLE = 5
 
 
@@ -90,7 +91,7 @@ def diagnose(
         if inner:
             file, line = proof.roots[0].at
             evidence += f" Within it ({file}:{line}), the inputs come to {called(inner[0].name)} here in another order."
-        proven = _places(inner or proof.roots, text, left, evidence, proof.kind)
+        proven = _places(inner or proof.roots, text, left, evidence)
         if proven:
             return Diagnosis(when, proven, [], [])
         return Diagnosis(when, [], _first([*_places(seen, text, left), *signs]), [proof.evidence])
@@ -103,6 +104,11 @@ def diagnose(
 def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
     """The first place that gets its inputs in another order while a call that is at fault runs: it is nearer."""
     return [root for root in orders if roots[0].encloses(root)][:1] if len(roots) == 1 else []
+
+
+def unobserved(difference: Difference, text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
+    """What two runs that nobody observed show, and the text of the program."""
+    return Diagnosis(phase(difference), [], text_signs.signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
 
 
 def _left(
@@ -122,7 +128,7 @@ def _left(
     if event is None:
         return causes.place("left", left.names[0], 0, "", says)
     file, line, *_ = event.place.split(":")
-    return causes.place("left", file, int(line), code_of(file, int(line), ()), says)
+    return causes.place("left", file, int(line), code_of(file, int(line)), says)
 
 
 def _first(places: Sequence[Place]) -> list[Place]:
@@ -130,13 +136,11 @@ def _first(places: Sequence[Place]) -> list[Place]:
     return [place for place in dict.fromkeys(places) if unique[place.file, place.line] == place][:MOST_POSSIBLE]
 
 
-def _places(
-    roots: Sequence[Root], text: Sequence[SourceFile], left: LeftFiles, evidence: str = "", kind: str = ""
-) -> list[Place]:
-    return [_place(root, text, left, evidence or _seen(root), kind) for root in roots]
+def _places(roots: Sequence[Root], text: Sequence[SourceFile], left: LeftFiles, evidence: str = "") -> list[Place]:
+    return [_place(root, text, left, evidence or _seen(root)) for root in roots]
 
 
-def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: str, kind: str) -> Place:
+def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: str) -> Place:
     file, line = root.at
     generator = root.generator
     if generator:
@@ -146,7 +150,7 @@ def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: st
         kind = "folder"
     elif root.kind == "order":
         kind = "shared" if root.apart else "order"
-    elif not kind:
+    else:
         kind = "set" if root.name == "iterate" or "set" in root.marks else causes.kind_of(root.name)
         if kind == "operation":
             kind = "turns" if root.kind == "turns" else "left" if any(map(left.has, root.texts)) else kind
@@ -166,7 +170,7 @@ def _seen(root: Root) -> str:
     return f"Seen: for equal inputs {name} gave different results."
 
 
-def code_of(file: str, line: int, text: Sequence[SourceFile]) -> str:
+def code_of(file: str, line: int, text: Sequence[SourceFile] = ()) -> str:
     """The text of a line, from the files of the program."""
     lines = next((source.lines for source in text if source.file == file), None)
     if lines is None:

@@ -26,7 +26,6 @@ class Proof(NamedTuple):
 
     roots: list[Root]
     evidence: str
-    kind: str = ""
 
 
 class Experiments:
@@ -140,17 +139,18 @@ class Experiments:
         if os.environ.get(HASH_SEED, "random") != "random" or not self._are_all_equal(run):
             return None
         hashed = [root for root in roots if root.name == "iterate" or causes.kind_of(root.name) == "hash"]
-        return Proof(hashed[:1], f"By experiment: with {HASH_SEED}=0 runs are equal.", "set")
+        return Proof(hashed[:1], f"By experiment: with {HASH_SEED}=0 runs are equal.")
 
     def _by_threads_in_turn(self, one: Observed, other: Observed) -> Proof | None:
         def run(_number: str) -> Outcome | None:
             again = self._observed.run(in_turn=True)
             return again and again.outcome
 
-        orders = [root for root in first_difference.orders(one, other) if root.apart]
-        if not orders or not self._are_all_equal(run):
+        places = [root for root in first_difference.orders(one, other) if root.apart]
+        places += [root for root in first_difference.roots(one, other) if causes.kind_of(root.name) == "ready"]
+        if not places or not self._are_all_equal(run):
             return None
-        return Proof(orders[:1], "By experiment: if its threads run one after another, runs are equal.", "shared")
+        return Proof(places[:1], "By experiment: if its threads run one after another, runs are equal.")
 
 
 def _in_order_of_trial(roots: Sequence[Root]) -> list[Root]:

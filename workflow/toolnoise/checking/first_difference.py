@@ -17,8 +17,8 @@ from toolnoise.checking.observed_runs import Event, Observed
 ALWAYS = 32
 # Calls that read the command line.
 READS_ARGUMENTS = re.compile(r"parse_(known_|intermixed_)?args|^(click|typer|fire|absl)\.")
-# Modules whose objects take a seed or a generator when they are made, and draw later.
-SEEDABLE = ("sklearn.", "torch.utils.data.")
+# What takes a seed or a generator when it is made, and draws later.
+SEEDABLE = ("sklearn.", "torch.utils.data.", "random.SystemRandom")
 Kind = Literal["result", "generator", "order", "turns"]
 
 
@@ -27,7 +27,8 @@ class Root(NamedTuple):
 
     `generator` is the global generator that nothing has seeded, `values` what the runs had, if it can be shown. `apart`
     is whether it is in a thread or a process that the program has started, where turns may be other ones in each run.
-    `began` is when the call began, if it has an end of its own. `marks` and `texts` are those of the call.
+    `began` is when the call began, if it has an end of its own. `marks` and `texts` are those of the call. `made` is
+    where the object was made that draws, if it could have been given a seed there.
     """
 
     kind: Kind
@@ -40,11 +41,12 @@ class Root(NamedTuple):
     began: float = 0.0
     marks: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    made: str = ""
 
     @property
     def at(self) -> tuple[str, int]:
         """File and line."""
-        file, line, *_ = self.place.split(":")
+        file, line, *_ = (self.made or self.place).split(":")
         return file, int(line)
 
     def encloses(self, other: "Root") -> bool:
@@ -101,6 +103,7 @@ def _results(one: Observed, other: Observed) -> Iterator[Root]:
                     began=event.began,
                     marks=tuple(event.marks),
                     texts=tuple(event.texts),
+                    made=_made(event, one.events) if "SystemRandom" in event.name else "",
                 )
                 break
 
@@ -135,18 +138,25 @@ def _generators(one: Observed, other: Observed) -> Iterator[Root]:
                 settled.add((event.process, name))
                 # Both have the same state afterwards: it was seeded, not drawn from.
                 if event.drawn[name][1] != partner.drawn[name][1]:
-                    place = _made(event, one.events)
-                    yield Root("generator", place, event.name, event.time, name, apart=_is_apart(event, main))
+                    yield Root(
+                        "generator",
+                        event.place,
+                        event.name,
+                        event.time,
+                        name,
+                        apart=_is_apart(event, main),
+                        made=_made(event, one.events),
+                    )
 
 
 def _made(draw: Event, events: Iterable[Event]) -> str:
-    """The place of a draw; if an object draws that could have been given a seed, the place where it was made."""
+    """Where the object was made that draws, if it is of a kind that takes a seed there."""
     made = (
         event.place
         for event in events
         if event.time < draw.time and event.out == draw.owner and event.name.startswith(SEEDABLE)
     )
-    return next(made, draw.place)
+    return next(made, "")
 
 
 def orders(one: Observed, other: Observed) -> list[Root]:

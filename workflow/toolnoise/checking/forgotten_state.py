@@ -75,7 +75,10 @@ _Seen = dict[str, Any] | None
 
 
 class Omission(NamedTuple):
-    """A state that is forgotten: what it is, where it is made or drawn from, what to do, and its first value."""
+    """A state that is forgotten: what it is, the line that makes it or draws from it, what to do, and its values.
+
+    `drawn` and `saved` are the lines that draw from it first, and that save without it.
+    """
 
     what: str
     file: str
@@ -85,6 +88,7 @@ class Omission(NamedTuple):
     at_save: str = ""
     resumed: str = ""
     drawn: str = ""
+    saved: str = ""
 
 
 def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[list[Omission], str]:
@@ -102,7 +106,11 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
         return [], "no file was seen that it writes within a loop"
     if not went_on or not went_on["states"]:
         return [], f"after resuming, it did not reach {_place(*saved['line'])} again"
-    return compared(saved, again, went_on), ""
+    if omissions := compared(saved, again, went_on):
+        return omissions, ""
+    if not saved["is_whole"]:
+        return [], f"it has more than {state_at_save.MOST_VALUES:,} values, or they take too long to read"
+    return [], "at the first step after the save, everything that its variables lead to is equal"
 
 
 def _observed(runs: TrialRuns, folder: Path, words: Sequence[str], stop_at: str | None) -> tuple[_Seen, _Seen, _Seen]:
@@ -209,24 +217,31 @@ def _omission(
     if kind == POSITION:
         remedy = f"save {owner}, and go on behind it"
     draws = drawn.get(owner)
-    made = next(filter(None, (_made(name, saved["files"]) for name in (owner, *saved["names"].get(owner, ())))), None)
+    made = next(filter(None, (_made(name, saved) for name in (owner, *saved["names"].get(owner, ())))), None)
     place = made or draws or saved["line"]
     values = ("", "") if is_generator else (leaf[2], other[2])
-    return Omission(what, _short(place[0]), place[1], _code(*place), remedy, *values, _place(*draws) if draws else "")
+    lines = (_place(*each) if each else "" for each in (draws, saved["saver"]))
+    return Omission(what, _short(place[0]), place[1], _code(*place), remedy, *values, *lines)
 
 
-def _made(owner: str, files: Sequence[str]) -> tuple[str, int] | None:
+def _made(owner: str, saved: Mapping[str, Any]) -> tuple[str, int] | None:
     """Where a variable or an attribute is assigned first: the last name of its path that is assigned anywhere."""
-    for name in reversed([] if owner in GLOBAL else re.findall(r"[A-Za-z_]\w*", owner)):
-        for file in files:
-            lines = [
-                node.lineno
-                for node in ast.walk(_tree(file))
-                if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
-                if name == getattr(node, "id", getattr(node, "attr", ""))
-            ]
-            if lines:
-                return file, min(lines)
+    names = [] if owner in GLOBAL else re.findall(r"[A-Za-z_]\w*", owner)
+    for number, name in reversed(list(enumerate(names))):
+        kind = ast.Attribute if number else ast.Name
+        file, first, last = saved["scopes"].get(name, ("", 0, 0)) if not number else ("", 0, 0)
+        nodes = [
+            # An attribute rather than a variable of its name; a variable rather of its own function, or of a module.
+            (not isinstance(node, kind), not (place == file and first <= node.lineno <= last), node, place)
+            for place in saved["files"]
+            for node in ast.walk(_tree(place))
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)
+            if name == getattr(node, "id", getattr(node, "attr", ""))
+        ]
+        if nodes:
+            is_global = not (number or file)
+            at = min(nodes, key=lambda each: (*each[:2], each[2].col_offset * is_global, each[2].lineno))
+            return at[3], at[2].lineno
     return None
 
 
@@ -262,4 +277,4 @@ def as_text(omissions: Sequence[Omission], why_unknown: str) -> list[str]:
         values = f" is {lost.resumed}, not {lost.at_save}" if lost.at_save else ""
         lines += [f"    {lost.what}{values}: {lost.remedy}"]
         lines += [f"    it is drawn from in {lost.drawn}"] if lost.drawn else []
-    return lines
+    return [*lines, *([f"It is saved in {omissions[0].saved}"] if omissions[0].saved else [])]

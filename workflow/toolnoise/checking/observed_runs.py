@@ -20,6 +20,7 @@ INJECTED = "toolnoise_observer"
 FOLDER, PLAN = "TOOLNOISE_OBSERVED", "TOOLNOISE_OBSERVED_PLAN"
 # Beside the places of a plan: the states of global generators at the start of each process.
 START = "start"
+PATIENCE, LONGER = 60.0, 5  # seconds, and the longest run so far: the longest time of an observed run
 # Compiled functions would be read from the rewritten code.
 UNCOMPILED = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 
@@ -30,7 +31,7 @@ class Event(NamedTuple):
     `before` has the digest of each global generator's state, `drawn` those that the call has changed, before and after.
     `owner_id` tells objects of one process apart, if it has threads. `shown` is the result, if it has a short text;
     `texts` are short texts among the arguments, and names of files. `marks` say that the arguments name the run's own
-    folder, which counts as equal, or have a set.
+    folder, which counts as equal, or have a set, or a seed by its name.
     """
 
     process: str
@@ -120,11 +121,16 @@ class ObservedRuns:
         }
         path = os.pathsep.join(filter(None, [str(self._observer.resolve()), os.environ.get("PYTHONPATH")]))
         variables = {"PYTHONPATH": path, FOLDER: str(folder.resolve()), PLAN: json.dumps(plan), **UNCOMPILED}
+        limit = self.runs.limit
+        # With a value of another run, a loop may never end.
+        self.runs.limit = min(limit, PATIENCE + LONGER * max(self.runs.seconds, default=limit))
         try:
             outcome = self.runs.run(name, *varying, more=variables)
         except BadInput as error:
             self.failure = str(error)
             return None
+        finally:
+            self.runs.limit = limit
         return read(folder, outcome)
 
 

@@ -18,7 +18,6 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.base.times import is_time
 from toolnoise.checking import (
-    causes,
     contract,
     diagnosis,
     differences,
@@ -221,14 +220,14 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "reproducible": checked.reproducible,
         "difference": checked.difference._asdict() if checked.difference.files else None,
         "phase": why.phase if why else None,
-        "proven": list(map(causes.as_json, why.proven)) if why else [],
-        "possible": list(map(causes.as_json, why.possible)) if why else [],
+        "proven": [place._asdict() for place in why.proven] if why else [],
+        "possible": [place._asdict() for place in why.possible] if why else [],
         "notes": why.notes if why else [],
         "parting": traced_runs.as_json(checked.parting) if checked.parting else None,
         "seeds": {
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },
-        "ignored": [{**row._asdict(), "places": list(map(causes.as_json, row.places))} for row in checked.ignored],
+        "ignored": [{**row._asdict(), "places": [place._asdict() for place in row.places]} for row in checked.ignored],
         "no_seed_is_known": checked.seedless,
         "resumed": resume.as_json(checked.resumed) if checked.resumed else None,
         "other_ways": other_settings.as_json(checked.breaks),

@@ -155,6 +155,16 @@ def roots(frame: types.FrameType) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in variables.items() if not name.rpartition(".")[2].startswith("__")]
 
 
+def scopes(frame: types.FrameType) -> dict[str, tuple[str, int, int]]:
+    """Of each variable of a function that runs, the file and the lines of the function; the innermost counts."""
+    found: dict[str, tuple[str, int, int]] = {}
+    for each in reversed(stack(frame)):
+        if each.f_code.co_name != "<module>":
+            lines = [line for _, _, line in each.f_code.co_lines() if line]
+            found |= dict.fromkeys(each.f_locals, (each.f_code.co_filename, min(lines), max(lines)))
+    return found
+
+
 class Values:
     """All values that some variables lead to, by path: the kind, a digest, what a person reads, and who has it."""
 
@@ -363,6 +373,7 @@ class Observer:
         # The lines that are waited for, by file; the files of this save; the number of saves.
         self._lines: dict[str, list[tuple[int, int]]] = {}
         self._written: list[str] = []
+        self._saver: tuple[str, int] | None = None
         self._saves = 0
         # Of a process that resumes.
         self._has_read = False
@@ -374,7 +385,6 @@ class Observer:
             self._saved = json.loads(Path(task["saved"]).read_text())
             file, *lines = self._saved["lines"]
             self._lines = {file: [tuple(lines)]}
-            sys.settrace(self._follow)
 
     # Files
 
@@ -398,9 +408,13 @@ class Observer:
         return self._busy or threading.current_thread() is not threading.main_thread()
 
     def read(self, path: str | bytes | os.PathLike) -> None:
-        """Note that what was saved is read."""
-        if self.resumes and not self._has_read:
-            self._has_read = str(Path(os.fsdecode(path)).absolute()) in self._saved["written"]
+        """Note that what was saved is read, and wait for the line from then on."""
+        if not self.resumes or self._has_read or str(Path(os.fsdecode(path)).absolute()) not in self._saved["written"]:
+            return
+        self._has_read = True
+        for frame in stack(sys._getframe(2)):
+            frame.f_trace = self._line
+        sys.settrace(self._follow)
 
     def wrote(self, path: str | bytes | os.PathLike) -> None:
         """Note a file that may be a checkpoint, and wait for the next step of the loops that it is written in."""
@@ -419,8 +433,9 @@ class Observer:
                 lines.setdefault(frame.f_code.co_filename, []).append(first_lines(loop))
             frame.f_trace = self._line
         if lines:
-            self._lines = lines
+            self._lines, own = lines, [each for each in frames if is_own(each.f_code.co_filename)]
             self._written.append(path)
+            self._saver = (own[0].f_code.co_filename, own[0].f_lineno) if own else None
             sys.settrace(self._follow)
         self._busy = False
 
@@ -462,7 +477,9 @@ class Observer:
         if is_last:
             file = frame.f_code.co_filename
             lines = next(each for each in self._lines[file] if each[0] <= frame.f_lineno <= each[1])
-            self._write(self._state(frame)[0] | {"lines": [file, *lines], "written": self._written})
+            self._write(
+                self._state(frame)[0] | {"lines": [file, *lines], "written": self._written, "saver": self._saver}
+            )
             os._exit(0)
         self._lines, self._written = {}, []
 
@@ -470,7 +487,7 @@ class Observer:
         """Write the state at the line for the first time after reading what was saved, and at the same place."""
         place = self._place(frame)
         is_same = bool(place) and place == self._saved["place"]
-        for name, is_now in (("first", self._has_read or is_same), ("same", is_same)):
+        for name, is_now in (("first", True), ("same", is_same)):
             if not is_now or name in self._states:
                 continue
             self._states[name], generators = self._state(frame)
@@ -526,6 +543,7 @@ class Observer:
             "line": (frame.f_code.co_filename, frame.f_lineno),
             "leaves": values.leaves,
             "names": values.names,
+            "scopes": scopes(frame),
             "counters": sorted({name for loop in loops for name in counters(loop)}),
             "changed": sorted({name for loop in loops for name in assigned(loop)}),
             "files": [module.__file__ for module in own_modules() if getattr(module, "__file__", None)],

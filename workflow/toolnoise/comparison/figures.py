@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from toolnoise.comparison.sample_size import SampleSize
 
 USUAL_GAINS = (0.5, 1, 2)  # in SDs, drawn if no gain is asked for
+MOST_LINES, WIDEST = 200, 60  # values in a picture, and letters of a name
 TICKS = tuple(digit * 10**power for power in range(7) for digit in (1, 2, 5))
 
 
@@ -24,19 +25,25 @@ def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | 
     """A dot for each value, with a line for its interval if it has one, below one another, with the first on top."""
     from matplotlib import pyplot
 
+    from toolnoise.comparison.compared_metrics import shortened
+
     shown = [row for row in rows if row["value"] is not None]
     if not shown:
         raise BadInput("plot", "", "found no value", "one or more: the text says why")
+    if len(shown) > MOST_LINES:
+        raise BadInput("plot", "", f"found {len(shown)} values", f"at most {MOST_LINES}")
     if axes is None:
         _, axes = pyplot.subplots(figsize=(6, 0.9 + 0.3 * len(shown)), layout="constrained")
     for place, row in enumerate(shown):
         if None not in (row["low"], row["high"]):
             axes.plot([row["low"], row["high"]], [place, place], color="tab:blue", linewidth=2)
         axes.plot(row["value"], place, "o", color="tab:blue")
-    axes.set_yticks(range(len(shown)), [row["quantity"] for row in shown])
+    # Names are anybody's: they may be long, and are no formulas.
+    names = [shortened(" ".join(row["quantity"].split()), WIDEST) for row in shown]
+    axes.set_yticks(range(len(shown)), names, parse_math=False)
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
-    axes.set_xlabel(f"{label} (lines: 95 % intervals)")
+    axes.set_xlabel(f"{label} (lines: 95 % intervals)", parse_math=False)
     return axes
 
 

@@ -8,7 +8,7 @@ divergence of two distributions is a lower bound; correlations, CKA and ensemble
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 KEPT = 32
 MOST = 4096  # classes of which all scores are kept
@@ -24,7 +24,7 @@ def unit_dtype(several_units: bool, classes: int) -> tuple[np.dtype[Any], tuple[
 def likeliest(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """What is kept of units with logits [U, C], of which all are finite, and labels [U]."""
     scores = logits.astype(np.float64)
-    scores -= logsumexp(scores, axis=1, keepdims=True)
+    scores -= scipy.special.logsumexp(scores, axis=1, keepdims=True)
     chosen = np.argpartition(-scores, KEPT - 1, axis=1)[:, :KEPT]
     # Ties go to the first class, which is kept even if more classes than these have the highest score.
     first = scores.argmax(axis=1)
@@ -37,7 +37,7 @@ def likeliest(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     kept["label"] = np.take_along_axis(scores, labels[:, np.newaxis], axis=1)[:, 0]
     kept["classes"], kept["scores"] = chosen, np.take_along_axis(scores, chosen, axis=1)
     np.put_along_axis(scores, chosen, -np.inf, axis=1)
-    kept["rest"] = logsumexp(scores, axis=1)
+    kept["rest"] = scipy.special.logsumexp(scores, axis=1)
     return kept
 
 

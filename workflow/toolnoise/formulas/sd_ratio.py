@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from toolnoise import streams
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, log_t_interval, standard_deviation, unless_too_wide
@@ -46,7 +46,7 @@ class Null(NamedTuple):
         """The expected ratio; the bounds contain the ratio in 95 % of studies."""
         if np.isnan(self.expected) or not freedom > 0:
             return Estimate(self.expected)
-        half = np.arcsinh(stats.t.ppf(1 - TAIL, freedom) * np.sqrt((1 - self.share) / freedom))
+        half = np.arcsinh(scipy.stats.t.ppf(1 - TAIL, freedom) * np.sqrt((1 - self.share) / freedom))
         return Estimate(self.expected, float(self.expected * np.exp(-half)), float(self.expected * np.exp(half)))
 
     def pvalue(self, ratio: float, freedom: float) -> float:
@@ -54,7 +54,7 @@ class Null(NamedTuple):
         if not (ratio > 0 and freedom > 0 and 0 < self.share < 1):
             return np.nan
         distance = np.sinh(np.log(ratio / self.expected))
-        return float(2 * stats.t.sf(abs(distance) * np.sqrt(freedom / (1 - self.share)), freedom))
+        return float(2 * scipy.stats.t.sf(abs(distance) * np.sqrt(freedom / (1 - self.share)), freedom))
 
 
 def by_size(part: int, whole: int) -> Null:

@@ -10,10 +10,10 @@ from toolnoise.study.study import Study
 
 def summary(study: Study) -> list[str]:
     """A sentence for each metric of each arm, as `toolnoise compare --metric` has it."""
-    from toolnoise.comparison import compared_metrics
-
     lines = []
     for place, runs, found in _compared(study):
+        from toolnoise.comparison import compared_metrics  # slow to import, and most studies have no such arms
+
         counts = ", ".join(f"{arm} {(runs.about['arm'] == arm).sum()}" for arm in runs.arms)
         compared = f"others compared with {runs.arms[0]}; not paired; {compared_metrics.tests(found)} tests, Holm"
         lines += ["", f"Do adopted arms differ ({place}; runs: {counts}; {compared})?"]
@@ -26,10 +26,14 @@ def summary(study: Study) -> list[str]:
 
 def summary_values(study: Study) -> dict[str, Any]:
     """The comparisons as plain values."""
+    compared = _compared(study)
+    if not compared:
+        return {}
     from toolnoise.comparison import compared_metrics
 
-    found = [compared_metrics.as_json(runs, found) | {"cells": place} for place, runs, found in _compared(study)]
-    return {"adopted_arms": found} if found else {}
+    return {
+        "adopted_arms": [compared_metrics.as_json(runs, found) | {"cells": place} for place, runs, found in compared]
+    }
 
 
 def _compared(study: Study) -> list[tuple[str, Any, Any]]:

@@ -1,6 +1,6 @@
 """The control gate of training programs: what two runs with equal seeds left must be equal bit for bit.
 
-If it is not, the log says in words what differs, since when, and what was probably forgotten.
+If it is not, the log says in words what differs, since when, and how the cause is found.
 """
 
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Output, PlaceNames, WholeRuns
-from toolnoise.checking import diagnosis, differences, program_text, suspects
+from toolnoise.checking import diagnosis, differences, program_text
 from toolnoise.checking.outcome import EpochTable, Outcome
 from toolnoise.measures import control_gate
 from toolnoise.programs.left_arrays import GROUP, METRIC, arrays_named, read_left_arrays
@@ -25,8 +25,8 @@ def check(cell: PlaceNames, command: str, records: WholeRuns, *, out: Output) ->
     for run, other in zip(replicates[1:], others, strict=True):
         difference = differences.between(first, other)
         if difference.files:
-            text = program_text.sources(command_words.words(command), Path())
-            why = diagnosis.diagnose(suspects.suspects(text), difference, None, program_text.imported(text))
+            words = command_words.words(command)
+            why = diagnosis.unobserved(difference, program_text.sources(words, Path()), words)
             print("\n".join(diagnosis.different(difference, why)), flush=True)
             what = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
             wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from toolnoise.stats.estimates import TAIL, UNDEFINED, WIDEST, Estimate
 from toolnoise.stats.quantities import Arm
@@ -41,19 +41,19 @@ class Contrast(NamedTuple):
     def above(self, bound: float) -> float:
         """The one-sided p-value for a true value above a bound."""
         if self.known:
-            return float(stats.f.sf(np.exp(2 * (self.value - bound)), *self.known))
+            return float(scipy.stats.f.sf(np.exp(2 * (self.value - bound)), *self.known))
         return self._tail(self.value - bound)
 
     def below(self, bound: float) -> float:
         """The one-sided p-value for a true value below a bound."""
         if self.known:
-            return float(stats.f.cdf(np.exp(2 * (self.value - bound)), *self.known))
+            return float(scipy.stats.f.cdf(np.exp(2 * (self.value - bound)), *self.known))
         return self._tail(bound - self.value)
 
     def _tail(self, distance: float) -> float:
         if self.error == 0:
             return float(distance <= 0)
-        return float(stats.t.sf(distance / self.error, self.freedom))
+        return float(scipy.stats.t.sf(distance / self.error, self.freedom))
 
     @property
     def estimate(self) -> Estimate:
@@ -63,9 +63,9 @@ class Contrast(NamedTuple):
     def interval(self, tail: float) -> Estimate:
         """The value with the interval beyond whose ends a one-sided p-value is below `tail`."""
         if self.known:
-            low, high = self.value - np.log(stats.f.ppf([1 - tail, tail], *self.known)) / 2
+            low, high = self.value - np.log(scipy.stats.f.ppf([1 - tail, tail], *self.known)) / 2
         else:
-            half = stats.t.ppf(1 - tail, self.freedom) * self.error
+            half = scipy.stats.t.ppf(1 - tail, self.freedom) * self.error
             low, high = self.value - half, self.value + half
         if self.of_sds and not high - low <= np.log(WIDEST):
             return Estimate(self.value)

@@ -12,7 +12,7 @@ bit-equal. Nor has a value without an error, so every interval has a width.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 LEVEL = 0.95
 TAIL = (1 - LEVEL) / 2
@@ -48,7 +48,7 @@ def t_interval(value: float, error: float, freedom: float) -> Estimate:
     """`value` plus and minus its standard error times Student's t; no interval without an error."""
     if error == 0:
         return Estimate(float(value))
-    half = stats.t.ppf(1 - TAIL, freedom) * error
+    half = scipy.stats.t.ppf(1 - TAIL, freedom) * error
     return Estimate(float(value), float(value - half), float(value + half))
 
 
@@ -98,7 +98,7 @@ def wilson(count: int, examples: int) -> Estimate:
     """
     if not examples:
         return UNDEFINED
-    interval = stats.binomtest(int(count), int(examples)).proportion_ci(LEVEL, method="wilson")
+    interval = scipy.stats.binomtest(int(count), int(examples)).proportion_ci(LEVEL, method="wilson")
     low, high = np.clip([interval.low, interval.high], 0, 1)
     return Estimate(count / examples, float(low), float(high))
 
@@ -108,7 +108,7 @@ def log_t_interval(value: float, error: float, freedom: float) -> Estimate:
     if error == 0:
         return Estimate(float(value))
     with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
-        factor = np.exp(stats.t.ppf(1 - TAIL, freedom) * error)
+        factor = np.exp(scipy.stats.t.ppf(1 - TAIL, freedom) * error)
         return Estimate(float(value), float(value / factor), float(value * factor))
 
 

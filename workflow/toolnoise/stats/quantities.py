@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from toolnoise.stats.estimates import standard_deviation
 from toolnoise.stats.spread import sd_without_each
@@ -46,7 +46,7 @@ def normal_sd(value: float, runs: int) -> Arm:
     """An SD of normal runs, with the standard error of its logarithm."""
     if runs < 2:
         return Arm(value, runs)
-    error = np.sqrt(special.polygamma(1, (runs - 1) / 2)) / 2  # of the logarithm of a chi
+    error = np.sqrt(scipy.special.polygamma(1, (runs - 1) / 2)) / 2  # of the logarithm of a chi
     return Arm(value, runs, error=float(error), squares=runs - 1)
 
 

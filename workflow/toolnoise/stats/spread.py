@@ -7,7 +7,7 @@ discrete. Bounds of an SD are never negative. Both intervals treat an SD of exac
 from functools import cache
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy
 
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, positive_mean_t, standard_deviation
 from toolnoise.stats.jackknife import MANY
@@ -25,7 +25,7 @@ def sd_chi2(values: np.ndarray, step: float = np.nan) -> Estimate:
 
 def sd_interval(sd: float, runs: int) -> Estimate:
     """The chi-square interval of the sample SD of two runs or more."""
-    low, high = sd * np.sqrt((runs - 1) / stats.chi2.ppf([1 - TAIL, TAIL], runs - 1))
+    low, high = sd * np.sqrt((runs - 1) / scipy.stats.chi2.ppf([1 - TAIL, TAIL], runs - 1))
     return Estimate(sd, float(low), float(high))
 
 
@@ -56,9 +56,9 @@ def _largest_sd_of_equal_runs(runs: int) -> float:
     far = np.arange(-200, 201)  # ten SDs at the largest variance tried
 
     def excess(variance: float) -> float:
-        return np.sum(special.ive(far, variance) ** runs) - TAIL
+        return np.sum(scipy.special.ive(far, variance) ** runs) - TAIL
 
-    return float(np.sqrt(optimize.brentq(excess, 0, 400)))
+    return float(np.sqrt(scipy.optimize.brentq(excess, 0, 400)))
 
 
 def sd_robust(values: np.ndarray, step: float = np.nan) -> Estimate:
@@ -73,9 +73,9 @@ def sd_robust(values: np.ndarray, step: float = np.nan) -> Estimate:
         return equal_runs_sd(len(values), step)
     if count < 5 or np.isnan(sd):
         return Estimate(sd)
-    normal = stats.norm.ppf(1 - TAIL)
+    normal = scipy.stats.norm.ppf(1 - TAIL)
     shifted = (values - values[0]) / sd
-    centre = stats.trim_mean(shifted, 1 / (2 * np.sqrt(count - 4)))
+    centre = scipy.stats.trim_mean(shifted, 1 / (2 * np.sqrt(count - 4)))
     kurtosis = count * np.sum((shifted - centre) ** 4) / (count - 1) ** 2
     correction = count / (count - normal)
     error = correction * np.sqrt(max(kurtosis - (count - 3) / count, 0) / (count - 1))

@@ -284,7 +284,8 @@ def parts_of(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ..
         state = state_of(part)
         if state is not None:
             parts.append(((*path, name), "state", state))
-        elif is_value(part):
+        elif type(part) in PLAIN:
+            # Nothing that another object may hold, too.
             parts.append(((*path, name), "value", part))
         else:
             parts += parts_of(part, (*path, name))

@@ -8,12 +8,14 @@ results: only where the inputs are the same, so that a place counts for what ari
 import atexit
 import contextlib
 import functools
+import itertools
 import json
 import os
 import pickle
 import sys
 import threading
 import time
+import weakref
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -40,11 +42,13 @@ ORDERED = frozenset(
 )
 # Modules whose functions give another result at each call.
 SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secrets", "time", "uuid"})
+MOST_OWNERS = 10_000
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
-# What an event's inputs have: the run's own folder, which counts as equal; a set, whose order does not count.
-MARKS = ("folder", "set")
+# What an event's inputs have: the run's own folder, which counts as equal; a set, whose order does not count;
+# an argument that is a seed by its name.
+MARKS = ("folder", "set", "seed")
 # Before the name of what a loop walks through.
 STEP = "next "
 
@@ -54,6 +58,8 @@ _turns: dict[str, int] = {}
 # The places whose results are kept or forced: at each turn.
 _fixed: set[str] = set()
 _local = threading.local()
+_numbers = itertools.count(1)
+_owners: dict[int, tuple[int, Callable[[], Any] | None]] = {}
 
 
 class _Log:
@@ -336,7 +342,7 @@ class _Event:
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function
-            self._owner_id = id(owner) if owner is not None and _log.has_threads else 0
+            self._owner_id = _number_of(owner) if owner is not None and _log.has_threads else 0
             self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
@@ -344,6 +350,8 @@ class _Event:
             self._marks = [MARKS[0]] if holds_run((args, kwargs)) else []
             if any(isinstance(each, set | frozenset) for each in (owner, *args)):
                 self._marks.append(MARKS[1])
+            if any("seed" in name or name == "random_state" for name in kwargs):
+                self._marks.append(MARKS[2])
             self._globals = global_digests()
             self._began = time.monotonic()
         finally:
@@ -366,9 +374,9 @@ class _Event:
         if after != self._parts:
             out = digest((out, after))
         now = global_digests()
-        drawn = {
-            name: [self._globals.get(name), state] for name, state in now.items() if state != self._globals.get(name)
-        }
+        # A generator that came with an import in this call was not drawn from.
+        before = self._globals
+        drawn = {name: [before[name], now[name]] for name in before if name in now and now[name] != before[name]}
         inputs = digest((self.owner, self.inputs))
         _log.write(
             "event",
@@ -381,7 +389,7 @@ class _Event:
             self.owner,
             self.inputs,
             out,
-            {name: state for name, state in self._globals.items() if name not in drawn},
+            {name: state for name, state in before.items() if name not in drawn},
             drawn,
             self._owner_id,
             _shown(result),
@@ -435,9 +443,28 @@ def _name(function: Callable, owner: Any) -> str:
     if function in (iterate, added, awaited):
         return function.__name__
     kind = owner if isinstance(owner, type) else type(owner)
-    module = getattr(function, "__module__", None) or (kind.__module__ if owner is not None else "")
+    if owner is not None and hasattr(function, "__name__"):
+        return f"{kind.__module__}.{kind.__qualname__}.{function.__name__}"
     name = getattr(function, "__qualname__", "") or type(function).__qualname__
-    return f"{module}.{name}"
+    return f"{getattr(function, '__module__', None) or type(function).__module__}.{name}"
+
+
+def _number_of(owner: Any) -> int:
+    """A number of an object that no other one gets, unlike its address. What has no weak references is kept."""
+    number, reference = _owners.get(id(owner), (0, None))
+    if reference is None or reference() is not owner:
+        number = next(_numbers)
+        try:
+            reference = weakref.ref(owner)
+        except TypeError:
+            if len(_owners) >= MOST_OWNERS:
+                return 0
+
+            def reference() -> Any:
+                return owner
+
+        _owners[id(owner)] = number, reference
+    return number
 
 
 def _text(value: Any) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.checking import differences
+from toolnoise.checking.diagnosis import code_of
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trace import explanation, traces
-from toolnoise.checking.trace.explanation import FirstCause
-from toolnoise.checking.trace.traces import Trace
+from toolnoise.checking.trace.traces import Trace, TracedEvent
 from toolnoise.checking.trial_runs import TrialRuns
 
 PAIRS = 4  # of runs, until one shows a single operation
@@ -23,14 +23,14 @@ INJECTED = "toolnoise_recorder"
 FILE, WINDOW = "TOOLNOISE_TRACE", "TOOLNOISE_TRACE_WINDOW"
 NOTHING = "nothing was recorded: the program is not run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)"
 # So that each operation runs on its own.
-SINGLY = {"JAX_DISABLE_JIT": "1", "TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
+SINGLY = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
 
 
 class Parting(NamedTuple):
     """Where two runs part: `index` is the number of the operation from 0, of `count`.
 
-    Without a name, `says` is all that is known. `causes` are lines that led to it, the first of all last.
-    `equal_results` is whether the recorded runs ended equal: recording has hidden the difference, or chance.
+    Without a name, `says` is all that is known. `equal_results` is whether the recorded runs ended equal: recording has
+    hidden the difference, or chance.
     """
 
     says: str
@@ -38,19 +38,12 @@ class Parting(NamedTuple):
     equal_results: bool
     index: int | None = None
     name: str = ""
-    layer: str = ""
     file: str = ""
     line: int = 0
     code: str = ""
     forward: tuple[str, int] | None = None
-    causes: tuple[FirstCause, ...] = ()
     versions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-    @property
-    def first(self) -> tuple[str, int]:
-        """The line of the first cause."""
-        return (self.causes[-1].file, self.causes[-1].line) if self.causes else (self.file, self.line)
 
 
 def locate(runs: TrialRuns) -> Parting:
@@ -73,10 +66,10 @@ def _searched(runs: TrialRuns) -> tuple[Parting, Trace]:
         if block is None:
             equal += 1
             if equal == EQUAL or not alike:
-                return _equal(one, other, alike), one
+                return _equal(one, alike), one
             continue
         if pair := traces.first(one, other, block):
-            return _found(pair, one, other, alike), one
+            return _found(pair, one, alike), one
         window = block
     says = f"they part among operations {window.start + 1:,} to {window.stop:,}, in each pair of runs at another one"
     return Parting(says, one.count, equal_results=False), one
@@ -103,27 +96,30 @@ def _run(runs: TrialRuns, folder: Path, name: str, window: range) -> tuple[Outco
     return left, traces.read(record)
 
 
-def _equal(one: Trace, other: Trace, alike: bool) -> Parting:
+def _equal(one: Trace, alike: bool) -> Parting:
     says = f"all {one.count:,} recorded operations are equal" if one.count else "no operation was recorded"
-    value = None if alike else explanation.first_value(one, other)
-    return Parting(says, one.count, alike, causes=(value,) if value else ())
+    return Parting(says, one.count, alike)
 
 
-def _found(pair: Any, one: Trace, other: Trace, alike: bool) -> Parting:
-    (says, causes), event = explanation.explain(*pair, one, other), pair[0] or pair[1]
-    about, code = event.about, explanation.text_of(event.file, event.line)
-    parting = Parting(
-        says, one.count, alike, event.index, event.name, about.get("layer", ""), event.file, event.line, code
+def _found(pair: tuple[TracedEvent | None, TracedEvent | None], one: Trace, alike: bool) -> Parting:
+    event = pair[0] or pair[1]
+    forward = event.about.get("forward")
+    return Parting(
+        explanation.explain(*pair),
+        one.count,
+        alike,
+        event.index,
+        event.name,
+        event.file,
+        event.line,
+        code_of(event.file, event.line),
+        tuple(forward) if forward else None,
     )
-    forward = tuple(about["forward"]) if about.get("forward") else None
-    return parting._replace(forward=forward, causes=tuple(causes))
 
 
 def as_json(parting: Parting) -> dict[str, Any]:
     """Where two runs part, for programs."""
-    file, line = parting.first
-    causes = [each._asdict() for each in parting.causes]
-    return {**parting._asdict(), "causes": causes, "first_cause": {"file": file, "line": line} if file else None}
+    return parting._asdict()
 
 
 def as_text(parting: Parting) -> list[str]:
@@ -132,16 +128,12 @@ def as_text(parting: Parting) -> list[str]:
     if parting.index is None:
         lines = [f"Where the runs part{recorded}: {parting.says}."]
     else:
-        within = f", layer {parting.layer}" if parting.layer else ""
         lines = [f"The runs part at operation {parting.index + 1:,} of {parting.count:,}{recorded}:"]
-        lines += [f"  {parting.name} in {parting.file}:{parting.line}{within}: {parting.code}"]
+        lines += [f"  {parting.name} in {parting.file}:{parting.line}: {parting.code}"]
         if parting.forward:
             file, line = parting.forward
-            lines.append(f"  It is in the backward pass of {file}:{line}: {explanation.text_of(file, line)}")
+            lines.append(f"  It is in the backward pass of {file}:{line}: {code_of(file, line)}")
         lines.append(f"  {parting.says[0].upper()}{parting.says[1:]}.")
-    for each in parting.causes:
-        lines.append(f"  Before it, {each.file}:{each.line}: {each.code}")
-        lines.append(f"    {each.says}")
     if parting.equal_results:
         hides = "recording hides the difference, as it may with threads and timing, or the runs differ only sometimes"
         lines.append(f"The recorded runs end equal: {hides}.")

@@ -23,23 +23,11 @@ class TracedEvent(NamedTuple):
         return self.name, self.file, self.line
 
 
-class Value(NamedTuple):
-    """A value that a line has given to a variable, or a seed to a generator, before the operation of this number."""
-
-    index: int
-    name: str
-    file: str
-    line: int
-    text: str
-
-
 class Trace(NamedTuple):
     """One run: a digest up to each of some operations, and those operations that were recorded singly."""
 
     blocks: list[tuple[int, int]]
     events: dict[int, TracedEvent]
-    values: list[Value]
-    seeds: list[Value]
     versions: list[str]
     notes: list[str]
 
@@ -51,7 +39,7 @@ class Trace(NamedTuple):
 
 def read(path: Path) -> Trace:
     """Read a record; it has no end if the program left without telling Python, or no file if nothing was recorded."""
-    trace = Trace([], {}, [], [], [], [])
+    trace = Trace([], {}, [], [])
     lines = path.read_text("utf-8").splitlines() if path.is_file() else []
     for line in lines:
         try:
@@ -61,8 +49,6 @@ def read(path: Path) -> Trace:
             break
         if kind == "event":
             trace.events[parts[0]] = TracedEvent(*parts)
-        elif kind in ("value", "seed"):
-            (trace.values if kind == "value" else trace.seeds).append(Value(*parts))
         elif kind == "block":
             trace.blocks.append((parts[0], parts[1]))
         elif kind in ("version", "note"):

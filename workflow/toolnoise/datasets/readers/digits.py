@@ -1,4 +1,4 @@
-"""Scikit-learn's bundled handwritten digits."""
+"""Scikit-learn's bundled handwritten digits, of 8x8 pixels, or enlarged."""
 
 from contextlib import ExitStack
 from typing import Any
@@ -7,6 +7,8 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.raw import Raw, RawPart
+
+SIDE, DARKEST = 8, 16
 
 
 def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
@@ -18,6 +20,21 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
     if count >= len(labels):
         raise BadInput(f"dataset {name}", "test_examples", f"found {count}", f"allowed: 1 to {len(labels) - 1}")
     split = len(labels) - count
-    images = images.reshape(-1, 8, 8, 1).astype(np.uint8)
+    images, maximum = images.reshape(-1, SIDE, SIDE, 1), DARKEST
+    side = entry.get("image_size", SIDE)
+    if side != SIDE:
+        images, maximum = enlarged(images, side), 255
+    images = images.astype(np.uint8)
     train, test = RawPart(images[:split], labels[:split]), RawPart(images[split:], labels[split:])
-    return Raw(train, test, [str(digit) for digit in range(10)], maximum=16)
+    return Raw(train, test, [str(digit) for digit in range(10)], maximum=maximum)
+
+
+def enlarged(images: np.ndarray, side: int) -> np.ndarray:
+    """The digits with `side` pixels a side, bilinear between the middles of pixels, whole numbers from 0 to 255."""
+    places = np.clip((np.arange(side) + 0.5) * SIDE / side - 0.5, 0, SIDE - 1)
+    before = np.minimum(places.astype(int), SIDE - 2)
+    share = places - before
+    for axis in (1, 2):
+        weights = share.reshape([-1 if place == axis else 1 for place in range(4)])
+        images = images.take(before, axis) * (1 - weights) + images.take(before + 1, axis) * weights
+    return np.rint(images * (255 / DARKEST))

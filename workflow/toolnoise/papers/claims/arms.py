@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.formulas.per_run import OWN
@@ -174,7 +174,7 @@ def _of_kernels(table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
         return
     for (model, hardware, mode), times in table.groupby(["model", "hardware", "mode"], sort=False):
         first = times["rank"] == "1"
-        errors = (times["ci_high"] - times["value"]) / stats.t.ppf(1 - TAIL, times["n_runs"] - 1)
+        errors = (times["ci_high"] - times["value"]) / scipy.stats.t.ppf(1 - TAIL, times["n_runs"] - 1)
         longest, rest = (float(times["value"][which].sum()) for which in (first, ~first))
         runs = int(times["n_runs"].min())
         if longest > 0 and runs > 1:
@@ -194,7 +194,7 @@ def _with_interval(row: tuple, units: int, freedom: int) -> Arm:
     """An arm from its interval, whose upper half is never clipped."""
     error = np.nan
     if row.value > 0 and freedom > 0 and not np.isnan(row.ci_high):
-        error = np.log(row.ci_high / row.value) / stats.t.ppf(1 - TAIL, freedom)
+        error = np.log(row.ci_high / row.value) / scipy.stats.t.ppf(1 - TAIL, freedom)
     return Arm(row.value, units, error=float(error), freedom=freedom)
 
 

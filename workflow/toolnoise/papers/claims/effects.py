@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from toolnoise.formulas.declared import METRICS
 from toolnoise.papers.claims.arms import Arms, Subject, Toolings, injected
@@ -99,10 +99,10 @@ def units_needed(effect: Contrast, distance: float, level: float) -> float:
         return math.nan
     # Of equal arms that would have the error of these: the harmonic mean.
     present = len(effect.units) / sum(1 / units for units in effect.units)
-    threshold = special.ndtri(1 - level / 2) + special.ndtri(POWER)
+    threshold = scipy.special.ndtri(1 - level / 2) + scipy.special.ndtri(POWER)
 
     def variance(units: float) -> float:
-        return special.polygamma(1, (units - 1) / 2) if effect.of_sds else 1 / units
+        return scipy.special.polygamma(1, (units - 1) / 2) if effect.of_sds else 1 / units
 
     resolved = (distance / threshold / effect.error) ** 2 * variance(present)
     return next((float(step) for step in STEPS if step > present and variance(step) <= resolved), math.inf)

@@ -27,7 +27,7 @@ def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
     """The time of all measured steps in each named kernel of a network, by rank, a line for each mode."""
     modes, steps = selection.unique(rows["mode"]), int(rows["steps"].iloc[0])
     named = rows[rows["rank"] != REST]
-    for mode, look, beside in zip(modes, LOOKS, (-9, 7), strict=False):
+    for mode, look, beside in zip(modes, LOOKS, (-13, 3), strict=False):
         mine, tint = named[named["mode"] == mode], style.colour(mode)
         ranks = mine["rank"].astype(int)
         times = 1e3 * steps * mine[["value", "ci_low", "ci_high"]]
@@ -37,6 +37,7 @@ def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
         words = {"textcoords": "offset points", "va": "center", "size": SMALL, "color": tint}
         panel.annotate(called(mine["kernel"].iloc[0]), (1, times["value"].iloc[0]), (7, beside), **words)
     panel.set_yscale("log")
+    panel.set_ylim(top=2 * panel.get_ylim()[1])  # room for the name of the longest
     panel.set_xticks([1, 5, 10, 15, 20])
     panel.set_xlabel("rank in its mode; the longest is named")
     panel.set_ylabel(f"ms in {steps} steps")

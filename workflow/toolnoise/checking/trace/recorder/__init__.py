@@ -1,6 +1,6 @@
 """The recorder, which runs in the program's interpreter: it needs Python alone, and imports nothing of toolnoise.
 
-The program's frameworks are hooked once the program has imported them. trace/traced_runs.py copies this folder, and the
+PyTorch is hooked once the program has imported it. trace/traced_runs.py copies this folder, and the
 program imports it as toolnoise_recorder.
 """
 
@@ -14,17 +14,11 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from toolnoise_recorder import of_immutable, of_lines, of_random, of_torch
+from toolnoise_recorder import of_torch
 from toolnoise_recorder.log import Log
 
 FILE, WINDOW = "TOOLNOISE_TRACE", "TOOLNOISE_TRACE_WINDOW"
-HOOKS = {
-    "torch": of_torch.hook,
-    "numpy": of_random.hook_numpy,
-    "jax": of_immutable.hook_jax,
-    "tensorflow": of_immutable.hook_tensorflow,
-    "keras": of_immutable.hook_keras,
-}
+HOOKS = {"torch": of_torch.hook}
 
 
 def start() -> None:
@@ -36,9 +30,7 @@ def start() -> None:
     log = Log(path, range(int(first), int(end)), sys.modules)
     os.register_at_fork(before=log.flush, after_in_child=log.stop)
     _leave_out_threads(log)
-    of_random.hook(log)
     sys.meta_path.insert(0, _Finder(log))
-    of_lines.start(log)
 
 
 def _leave_out_threads(log: Any) -> None:
@@ -65,13 +57,7 @@ class _Loader(importlib.abc.Loader):
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        # Following each call within a framework's import takes longer than the import.
-        follow = sys.gettrace()
-        sys.settrace(None)
-        try:
-            self._loader.exec_module(module)
-        finally:
-            sys.settrace(follow)
+        self._loader.exec_module(module)
         module.__loader__ = module.__spec__.loader = self._loader
         self._done(module)
 

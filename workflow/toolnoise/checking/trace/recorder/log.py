@@ -1,7 +1,7 @@
 """The record of one run: a digest for each thousand operations, and single operations where they are asked for.
 
 A line of the file is one JSON list: its first word says what it is. It stays small: operations are written singly up to
-DETAILED and in the window, values of variables a few times for each line.
+DETAILED and in the window.
 """
 
 import atexit
@@ -9,15 +9,12 @@ import json
 import os
 import threading
 import zlib
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from toolnoise_recorder import places
-from toolnoise_recorder.digests import short
 
 BLOCK, DETAILED = 1000, 20_000
-VALUES, PLACES = 20, 5000  # values of a variable in a line, and such lines
 
 
 class Log:
@@ -26,13 +23,11 @@ class Log:
     def __init__(self, path: str, window: range, modules: dict[str, Any]) -> None:
         self._path, self._file, self._waiting = path, None, list[str]()
         self._window, self._modules, self._process = window, modules, os.getpid()
-        self._chain, self._values = 0, Counter[Any]()
+        self._chain = 0
         self._lock, self._thread = threading.RLock(), threading.local()
         self.count, self.is_on = 0, True
         # Called at the start of each thread.
         self.in_threads: list[Callable[[], object]] = []
-        # The layer that is being called.
-        self.layer = ""
         atexit.register(self.end)
 
     @property
@@ -63,19 +58,10 @@ class Log:
             index, self.count = self.count, self.count + 1
             self._chain = zlib.crc32(f"{name}\n{place}\n{result}".encode(), self._chain)
             if index < DETAILED or index in self._window:
-                about = {"layer": self.layer, "stack": places.stack(), **more()}
-                self._write("event", index, kind, name, *place, result, about)
+                self._write("event", index, kind, name, *place, result, more())
             if self.count % BLOCK == 0:
                 self._end_block()
             return index
-
-    def value(self, name: str, text: str, place: places.Place, is_seed: bool = False) -> None:
-        """Record the value of a variable, or a seed, which is no difference on its own: it may be a time."""
-        with self._lock:
-            key = name, place
-            if (key in self._values or len(self._values) < PLACES) and (self._values[key] < VALUES or is_seed):
-                self._values[key] += 1
-                self._write("seed" if is_seed else "value", self.count, name, *place, short(text))
 
     def note(self, text: str, kind: str = "note") -> None:
         """Record what a reader should know."""

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from toolnoise_recorder import places
 from toolnoise_recorder.digests import numbers, of_memory, plain
-from toolnoise_recorder.of_random import seeding_with
 
 EMPTY = ("empty", "new_empty", "resize_")
 # Their outputs are not results, or only the first one is.
@@ -65,7 +64,6 @@ def hook(torch: ModuleType, log: Any) -> None:
     log.in_threads.append(lambda: Mode().__enter__())
     if threading.current_thread() is threading.main_thread():
         Mode().__enter__()
-    torch.manual_seed = seeding_with(torch.manual_seed, "torch", log)
     _hook_loader(recorder, log)
 
 

@@ -17,7 +17,6 @@ _names: dict[str, str] = {}
 Place = tuple[str, int]
 NOWHERE: Place = ("", 0)
 IMPORTS = "<frozen importlib._bootstrap>"
-DEPTH = 8
 
 
 def name(file: str) -> str:
@@ -40,16 +39,6 @@ def of(frame: FrameType | None) -> Place:
             return file, frame.f_lineno
         frame = frame.f_back
     return NOWHERE
-
-
-def stack() -> list[Place]:
-    """The lines of the user's code that have led here, the innermost first."""
-    frame, found = sys._getframe(1), []
-    while frame is not None and len(found) < DEPTH:
-        if file := name(frame.f_code.co_filename):
-            found.append((file, frame.f_lineno))
-        frame = frame.f_back
-    return found
 
 
 def here() -> Place:
