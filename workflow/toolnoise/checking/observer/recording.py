@@ -43,6 +43,7 @@ ORDERED = frozenset(
 # Modules whose functions give another result at each call.
 SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secrets", "time", "uuid"})
 MOST_OWNERS = 10_000
+MOST_FIXED = 200_000  # turns of a place whose results are kept or forced
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
@@ -208,7 +209,7 @@ def _is_users(function: Any) -> bool:
 
 def _is_due(place: str, turn: int) -> bool:
     """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
-    if turn <= ALWAYS or not turn & (turn - 1) or place in _fixed:
+    if turn <= ALWAYS or not turn & (turn - 1) or (turn <= MOST_FIXED and place in _fixed):
         return True
     return turn <= OFTEN and _log.spent < FREE + SHARE * (time.perf_counter() - _log.began)
 
