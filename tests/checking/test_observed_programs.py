@@ -83,6 +83,12 @@ PROVEN = {
         print(f'after {time.perf_counter() - started:.3f} s')
         x = rng.random()
     """,
+    "generator: seeded anew": """
+        import random
+        rng = random.Random(5)
+        rng.seed()  # here
+        x = rng.random()
+    """,
     "generator: an argument by keyword": """
         import random
         options = {'x': None}

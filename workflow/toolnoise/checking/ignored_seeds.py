@@ -47,8 +47,10 @@ def fixed_seedings(control: Observed, seeded: Observed) -> list[Event]:
         elif seedings and not before and (event.drawn or event.owner == seedings[-1].out):
             before = len(seedings)
     last = max(0, (before or len(seedings)) - 1)
-    first = {event.place: event for event in reversed([*seedings[last : last + 1], *seedings])}
-    return sorted(first.values(), key=lambda event: event is not seedings[last])
+    first: dict[str, Event] = {}
+    for event in seedings:
+        first.setdefault(event.place, event)
+    return sorted(first.values(), key=lambda event: event.place != seedings[last].place)
 
 
 def _what(event: Event) -> tuple:

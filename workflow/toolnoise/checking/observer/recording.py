@@ -43,6 +43,7 @@ ORDERED = frozenset(
 # Modules whose functions give another result at each call.
 SOURCES = frozenset({"numpy.random", "numpy.random._generator", "random", "secrets", "time", "uuid"})
 MOST_OWNERS = 10_000
+MOST_FIXED = 200_000  # turns of a place whose results are kept or forced
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
@@ -208,7 +209,7 @@ def _is_users(function: Any) -> bool:
 
 def _is_due(place: str, turn: int) -> bool:
     """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
-    if turn <= ALWAYS or not turn & (turn - 1) or place in _fixed:
+    if turn <= ALWAYS or not turn & (turn - 1) or (turn <= MOST_FIXED and place in _fixed):
         return True
     return turn <= OFTEN and _log.spent < FREE + SHARE * (time.perf_counter() - _log.began)
 
@@ -342,6 +343,7 @@ class _Event:
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function
+            self._generator = owner if owner is not None and state_of(owner) is not None else None
             self._owner_id = _number_of(owner) if owner is not None and _log.has_threads else 0
             self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
@@ -371,8 +373,8 @@ class _Event:
     def _end(self, result: Any, is_value_of: bool) -> Any:
         out = digest(result)
         after = [digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]
-        if after != self._parts:
-            out = digest((out, after))
+        if after != self._parts or self._generator is not None:
+            out = digest((out, after, self._generator))
         now = global_digests()
         # A generator that came with an import in this call was not drawn from.
         before = self._globals
@@ -404,7 +406,7 @@ class _Event:
         return result
 
     def _keep(self, inputs: int, result: Any, after: list[int], drawn: dict, is_value_of: bool) -> None:
-        """Keep all that this call has brought: its result, changed arguments, and states of global generators."""
+        """Keep all that this call has brought: its result, changed arguments, and states of generators."""
         kind, value = "none", None
         state = state_of(result)
         if is_value_of and state is not None:
@@ -419,11 +421,15 @@ class _Event:
             if one != other and is_value(each)
         ]
         states = global_states() if drawn else {}
-        if kind == "none" and not changed and not drawn:
+        own = state_of(self._generator) if self._generator is not None else None
+        if kind == "none" and not changed and not drawn and own is None:
             return
-        _log.keep(self._place, inputs, (kind, value, changed, {name: states[name] for name in drawn if name in states}))
+        states = {name: states[name] for name in drawn if name in states}
+        _log.keep(self._place, inputs, (kind, value, changed, states, own))
 
-    def _force(self, result: Any, kind: str, value: Any, changed: list, states: dict[str, Any]) -> Any:
+    def _force(self, result: Any, kind: str, value: Any, changed: list, states: dict[str, Any], own: Any) -> Any:
+        if own is not None:
+            set_state(self._generator, own)
         for name, state in states.items():
             set_global(name, state)
         for number, content in changed:
