@@ -312,7 +312,7 @@ def no_winner(found: Any, unit: str = "draws") -> str:
         return f"{counted(found.n_in_both, 'run')} {'is' if found.n_in_both == 1 else 'are'} in both arms"
     if found.way == "no sessions":
         return "the sessions of the runs are not known"
-    if found.way == "two draws":
+    if found.way in ("two draws", "two runs"):
         few = [arm for arm in arms if arm.n_draws == 2]
         unit = "runs" if unit == "draws" and all(arm.n_runs == 2 for arm in few) else unit
         return f"{' and '.join(f'two {unit} of {arm.name}' for arm in few)} cannot decide: make a third"

@@ -30,9 +30,9 @@ from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 if TYPE_CHECKING:
     import pandas as pd
 
-Way = Literal["paired", "independent", "two draws", "one run", "same runs"]
+Way = Literal["paired", "independent", "two runs", "one run", "same runs"]
 # Ways in which intervals are about these runs alone.
-OF_THESE_RUNS: tuple[Way, ...] = ("two draws", "one run", "same runs")
+OF_THESE_RUNS: tuple[Way, ...] = ("two runs", "one run", "same runs")
 ASSUMED = {
     "independent": ["Assumed: every run has a seed of its own (not paired)."],
     "paired": ["Paired: run s of both has the same seed."],
@@ -72,7 +72,7 @@ class LogComparison(NamedTuple):
     """Two arms and their differences.
 
     `difference` is over all draws that there are enough of. `way` says whether runs are: "one run" an arm is not, nor
-    are "two draws" that are no pairs (`designs.FEWEST`). Of paired arms, `n_pairs` counts pairs; those with an equal
+    are "two runs" that are no pairs (`designs.FEWEST`). Of paired arms, `n_pairs` counts pairs; those with an equal
     run are one. Groups are the values of `cluster`; without it, each question is one. `shares` says that scores lie
     from 0 to 1.
     """
@@ -132,7 +132,7 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
     scores = _of_draws([_scores(samples[samples["arm"] == arm]) for arm in (0, 1)], contents, paired=paired)
     fewest = min(map(len, scores))
     way = "one run" if assumption == "same start" or fewest < 2 else assumption
-    way = "two draws" if way == "independent" and fewest < designs.FEWEST else way
+    way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
     # One log twice is said by its scores: both are equal on every question.
     same = designs.copied_runs(*contents, len(set(min(contents, key=len))))
     way = "same runs" if same else way
