@@ -56,11 +56,6 @@ def start_of(wildcards):
     return "cold" if cell.variant == "control" and int(wildcards.seed) == study.seeds[cell][0] else "warm"
 
 
-def base_of(wildcards):
-    base = study.base(wildcards.model)
-    return study.path(layout.WEIGHTS, base) if base else []
-
-
 def gate_of_program(wildcards):
     if IS_DRY_RUN:
         # It says what the start would refuse.

@@ -31,7 +31,7 @@ rule train_run:
         in_grid("train"),
         data=layout.DATA,
         checked=checked if OWN_MODELS else [],
-        base=base_of,
+        base=lambda wildcards: study.of_base(layout.WEIGHTS, wildcards.model),
     output:
         weights=layout.WEIGHTS,
         history=layout.HISTORY,
@@ -58,9 +58,8 @@ rule train_run:
     shell:
         "TOOLNOISE_START={params.start} "
         f"toolnoise train {SPEC_OPTIONS}"
-        " --data {input.data:q} --base {input.base:q}"
-        " --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
-        " --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
+        " --data {input.data:q} --base {input.base:q} --weights {output.weights:q} --history {output.history:q}"
+        " --record {output.record:q} --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
 
 
 rule run_program:

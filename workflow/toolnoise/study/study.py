@@ -164,6 +164,11 @@ class Study:
         base = self.config["models"][model].get("base")
         return Training(**base) if base else None
 
+    def of_base(self, pattern: str, model: str) -> list[str]:
+        """A path of the base of a model; none without a base."""
+        base = self.base(model)
+        return [self.path(pattern, base)] if base else []
+
     @property
     def networks(self) -> tuple[Network, ...]:
         """The subjects of these measurements."""
