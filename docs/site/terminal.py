@@ -38,7 +38,7 @@ def shown() -> list[str]:
     reason = next(
         place for place, line in enumerate(found) if line.strip().startswith("examples/forgets_its_order.py:")
     )
-    differs = next(line for line in found if line.startswith("  predictions: "))
+    differs = next(line for line in found if line.startswith("  preds.npy: "))
     lines = [
         f"$ {COMPARE}",
         verdict,
