@@ -6,8 +6,10 @@
 import html
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -18,23 +20,25 @@ COLUMNS, LINE, SIGN = 96, 19, 8.0  # of the terminal; pixels from line to line, 
 PROMPT, TEXT = "#8ab4f8", "#e8eaed"
 
 
-def printed(command: str) -> list[str]:
-    """What a command prints."""
+def printed(command: str, folder: str) -> list[str]:
+    """What a command prints in a folder."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        shlex.split(command), cwd=ROOT, env={**os.environ, "PATH": path}, capture_output=True, text=True
-    )
+    around = {**os.environ, "PATH": path}
+    done = subprocess.run(shlex.split(command), cwd=folder, env=around, capture_output=True, text=True)
     return done.stdout.splitlines()
 
 
 def shown() -> list[str]:
     """The verdict of compare, and of check what differs, where and why."""
-    verdict, *_ = printed(COMPARE)
-    found = printed(CHECK)
+    with tempfile.TemporaryDirectory() as folder:
+        # The program leaves its checkpoint where it runs.
+        shutil.copytree(ROOT / "examples", Path(folder) / "examples")
+        verdict, *_ = printed(COMPARE, folder)
+        found = printed(CHECK, folder)
     reason = next(
         place for place, line in enumerate(found) if line.strip().startswith("examples/forgets_its_order.py:")
     )
-    differs = next(line for line in found if line.startswith("  predictions: "))
+    differs = next(line for line in found if line.startswith("  preds.npy: "))
     lines = [
         f"$ {COMPARE}",
         verdict,

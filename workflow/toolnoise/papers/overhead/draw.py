@@ -27,19 +27,18 @@ def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
     """The time of all measured steps in each named kernel of a network, by rank, a line for each mode."""
     modes, steps = selection.unique(rows["mode"]), int(rows["steps"].iloc[0])
     named = rows[rows["rank"] != REST]
-    for mode, look, beside in zip(modes, LOOKS, (-13, 3), strict=False):
+    for mode, look, height in zip(modes, LOOKS, (0.84, 0.97), strict=False):
         mine, tint = named[named["mode"] == mode], style.colour(mode)
         ranks = mine["rank"].astype(int)
         times = 1e3 * steps * mine[["value", "ci_low", "ci_high"]]
         panel.plot(ranks, times["value"], color=tint, linewidth=0.9, zorder=4, label=mode, **look)
         # An interval that ends at zero goes on below a logarithmic axis.
         panel.vlines(ranks, times["ci_low"].where(times["ci_low"] > 0, times["value"]), times["ci_high"], color=tint)
-        words = {"textcoords": "offset points", "va": "center", "size": SMALL, "color": tint}
-        panel.annotate(called(mine["kernel"].iloc[0]), (1, times["value"].iloc[0]), (7, beside), **words)
+        words = {"ha": "right", "va": "top", "size": SMALL, "color": tint, "transform": panel.transAxes}
+        panel.text(0.99, height, f"longest: {called(mine['kernel'].iloc[0])}", **words)
     panel.set_yscale("log")
-    panel.set_ylim(top=2 * panel.get_ylim()[1])  # room for the name of the longest
     panel.set_xticks([1, 5, 10, 15, 20])
-    panel.set_xlabel("rank in its mode; the longest is named")
+    panel.set_xlabel("rank of the kernel in its mode")
     panel.set_ylabel(f"ms in {steps} steps")
     wholes = " → ".join(_milliseconds(steps * rows[rows["mode"] == mode]["value"].sum()) for mode in modes)
     panel.set_title(f"{name} (all: {wholes} ms)", size=8.5, pad=4)
