@@ -207,6 +207,7 @@ def test_a_dump_that_its_index_does_not_fit_is_refused(about, found, dumped_laye
 
 
 EXAMPLES, CLASSES, SNAPSHOTS, MARGIN = 23, 3, 3, 2
+EDGE = 16  # as far as any view is shifted
 DRAWS = np.random.Generator(np.random.Philox(3))
 PIXELS = DRAWS.integers(0, 256, (EXAMPLES, 8, 7, 2), np.uint8)
 TEST = Split(PIXELS, np.arange(EXAMPLES) % CLASSES, normalise="per-image", margin=MARGIN)
@@ -261,8 +262,8 @@ def plainly(run, name):
     for weights in snapshots if name.startswith("snapshots") else snapshots[-1:]:
         engine.kernel = weights["kernel"]
         for down, right, mirrored in members:
-            padded = np.pad(TEST.images, ((0, 0), (4, 4), (4, 4), (0, 0)))
-            top, left = 4 + MARGIN // 2 + down, 4 + MARGIN // 2 + right
+            padded = np.pad(TEST.images, ((0, 0), (EDGE, EDGE), (EDGE, EDGE), (0, 0)))
+            top, left = EDGE + MARGIN // 2 + down, EDGE + MARGIN // 2 + right
             window = padded[:, top : top + 6, left : left + 5]
             images = window[:, :, ::-1] if mirrored else window
             # In the parts that the dump was made in: einsum may add in another order for another number of images.
