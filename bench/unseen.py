@@ -26,7 +26,6 @@ from toolnoise.base.printing import aligned
 PROGRAM = ("libraries", "output", "command", "style", "planted", "checkpoint", "stop_at")
 CAUSE = ("kind", "file", "line", "why", "mended", "accepted")
 MODULES = {"scikit-learn": "sklearn", "pytorch": "torch", "tensorflow-cpu": "tensorflow"}
-MOST_BYTES = 1 << 26
 RIGHT, WRONG = "right", "WRONG"
 
 
@@ -58,8 +57,8 @@ class Score(NamedTuple):
 def unpacked(archive: Path, folder: Path) -> list[Packed]:
     """The programs of an archive, in a folder; whatever would be written outside it is refused."""
     with tarfile.open(archive) as tar:
-        if sum(member.size for member in tar.getmembers()) > MOST_BYTES:
-            sys.exit(f"{archive}: more than {MOST_BYTES} bytes")
+        if sum(member.size for member in tar.getmembers()) > 1 << 26:
+            sys.exit(f"{archive}: more than 64 MiB")
         tar.extractall(folder, filter="data")
     programs, errors = [], []
     for file in sorted(folder.rglob("program.json")):
@@ -123,8 +122,10 @@ def checked(packed: Packed) -> dict[str, Any]:
 def named(said: dict[str, Any]) -> list[dict[str, Any]]:
     """The places that check names, the first one first."""
     if said["reproducible"]:
-        omissions = (said.get("resumed") or {}).get("omissions", [])
-        return [*omissions, *(place for row in said["ignored"] for place in row["places"])]
+        return [
+            *(said.get("resumed") or {}).get("omissions", []),
+            *(place for row in said["ignored"] for place in row["places"]),
+        ]
     return [place for part in ("proven", "likely", "possible") for place in said.get(part) or []]
 
 
