@@ -96,8 +96,7 @@ def _errors(packed: Packed) -> list[str]:
 def checked(packed: Packed) -> dict[str, Any]:
     """What check says of a program, as a user would call it, in a copy of its folder without the cause."""
     program = packed.program
-    command = program["command"]
-    words = [command] if isinstance(command, str) else command
+    words = [program["command"]] if isinstance(program["command"], str) else program["command"]
     options = ["--json", "--limit", "20"]
     outputs = program["output"] if isinstance(program["output"], list) else [program["output"]]
     for output in filter(None, outputs):
@@ -122,10 +121,8 @@ def checked(packed: Packed) -> dict[str, Any]:
 def named(said: dict[str, Any]) -> list[dict[str, Any]]:
     """The places that check names, the first one first."""
     if said["reproducible"]:
-        return [
-            *(said.get("resumed") or {}).get("omissions", []),
-            *(place for row in said["ignored"] for place in row["places"]),
-        ]
+        omissions = (said.get("resumed") or {}).get("omissions", [])
+        return [*omissions, *(place for row in said["ignored"] for place in row["places"])]
     return [place for part in ("proven", "likely", "possible") for place in said.get(part) or []]
 
 
