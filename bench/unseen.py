@@ -26,7 +26,6 @@ from toolnoise.base.printing import aligned
 PROGRAM = ("libraries", "output", "command", "style", "planted", "checkpoint", "stop_at")
 CAUSE = ("kind", "file", "line", "why", "mended", "accepted")
 MODULES = {"scikit-learn": "sklearn", "pytorch": "torch", "tensorflow-cpu": "tensorflow"}
-MOST_BYTES = 1 << 26
 RIGHT, WRONG = "right", "WRONG"
 
 
@@ -58,8 +57,8 @@ class Score(NamedTuple):
 def unpacked(archive: Path, folder: Path) -> list[Packed]:
     """The programs of an archive, in a folder; whatever would be written outside it is refused."""
     with tarfile.open(archive) as tar:
-        if sum(member.size for member in tar.getmembers()) > MOST_BYTES:
-            sys.exit(f"{archive}: more than {MOST_BYTES} bytes")
+        if sum(member.size for member in tar.getmembers()) > 1 << 26:
+            sys.exit(f"{archive}: more than 64 MiB")
         tar.extractall(folder, filter="data")
     programs, errors = [], []
     for file in sorted(folder.rglob("program.json")):
@@ -97,8 +96,7 @@ def _errors(packed: Packed) -> list[str]:
 def checked(packed: Packed) -> dict[str, Any]:
     """What check says of a program, as a user would call it, in a copy of its folder without the cause."""
     program = packed.program
-    command = program["command"]
-    words = [command] if isinstance(command, str) else command
+    words = [program["command"]] if isinstance(program["command"], str) else program["command"]
     options = ["--json", "--limit", "20"]
     outputs = program["output"] if isinstance(program["output"], list) else [program["output"]]
     for output in filter(None, outputs):

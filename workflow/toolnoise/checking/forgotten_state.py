@@ -37,7 +37,7 @@ from toolnoise.checking.state_at_save import (
 )
 from toolnoise.checking.trial_runs import TrialRuns
 
-UNDRAWN = "undrawn"
+DRAWN_LATER, UNDRAWN = "drawn later", "undrawn"
 # What is forgotten, the likeliest cause first, as a person calls it.
 KINDS = {
     GENERATOR: "the state of the generator",
@@ -49,6 +49,7 @@ KINDS = {
     POSITION: "the position of",
     WEIGHTS: "the weights",
     ARRAY: "the array",
+    DRAWN_LATER: "the state of the generator",
     NUMBER: "the number",
     ITEMS: "the number of items of",
     OTHER: "the object",
@@ -173,8 +174,8 @@ def compared(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mappin
         counter = [name for name in saved["counters"] if re.match(rf"(len\()?{re.escape(name)}($|[.\[)])", path)]
         if counter:
             kind, owner = POSITION, counter[0]
-        if kind == GENERATOR and path not in drawn:
-            kind = UNDRAWN
+        if kind == GENERATOR:
+            kind = UNDRAWN if path not in drawn else DRAWN_LATER if drawn[path][2] else GENERATOR
         if kind in (ARRAY, NUMBER, ITEMS, OTHER):
             owner = path.removeprefix("len(").partition("[")[0].rstrip(")")
         owners.setdefault((kind, owner), []).append(path)
@@ -207,7 +208,7 @@ def _omission(
     drawn: Mapping[str, Any],
 ) -> Omission:
     leaf, other = saved["leaves"][paths[0]], resumed["leaves"][paths[0]]
-    is_generator = kind in (GENERATOR, UNDRAWN)
+    is_generator = kind in (GENERATOR, DRAWN_LATER, UNDRAWN)
     what = f"{KINDS[kind]} {GLOBAL.get(owner, owner)}"
     if len(paths) > 1:
         what += f" ({len(paths)} values, such as {paths[0]})"
@@ -216,7 +217,7 @@ def _omission(
         remedy = GENERATORS[leaf[2]].format(name=owner)
     if kind == POSITION:
         remedy = f"save {owner}, and go on behind it"
-    draws = drawn.get(owner)
+    draws = drawn[owner][:2] if owner in drawn else None
     made = next(filter(None, (_made(name, saved) for name in (owner, *saved["names"].get(owner, ())))), None)
     place = made or draws or saved["line"]
     values = ("", "") if is_generator else (leaf[2], other[2])

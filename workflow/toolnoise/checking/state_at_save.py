@@ -378,9 +378,9 @@ class Observer:
         # Of a process that resumes.
         self._has_read = False
         self._states: dict[str, State] = {}
-        self._drawn: dict[str, tuple[str, int]] = {}
+        self._drawn: dict[str, tuple[str, int, bool]] = {}
         self._watched: dict[str, tuple[Callable[[], bytes], bytes]] = {}
-        self._steps, self._last = 0, ("", 0)
+        self._steps, self._reached, self._last = 0, 0, ("", 0)
         if self.resumes:
             self._saved = json.loads(Path(task["saved"]).read_text())
             file, *lines = self._saved["lines"]
@@ -485,6 +485,7 @@ class Observer:
 
     def _resumed(self, frame: types.FrameType) -> None:
         """Write the state at the line for the first time after reading what was saved, and at the same place."""
+        self._reached += 1
         place = self._place(frame)
         is_same = bool(place) and place == self._saved["place"]
         for name, is_now in (("first", True), ("same", is_same)):
@@ -506,7 +507,8 @@ class Observer:
         self._steps += 1
         for path in [path for path, (state, before) in self._watched.items() if state() != before]:
             del self._watched[path]
-            self._drawn[path] = self._last
+            # Whether it does so only after the line is reached again: what is used at once counts for more.
+            self._drawn[path] = (*self._last, self._reached > 1)
         self._last = frame.f_code.co_filename, frame.f_lineno
         if self._steps >= MOST_LINES:
             self._watched = {}
