@@ -25,7 +25,7 @@ def _again(metavar: str, about: str) -> dict[str, Any]:
 
 VERB = Verb(
     group=GAIN,
-    says="run a training program to see whether it is reproducible and uses its seeds; exit code 1 if not",
+    says="run a training program: is it reproducible, does it use its seeds; exit code 1 if not",
     example="toolnoise check --output model.pt --metric 'accuracy ([0-9.]+)' -- python train.py",
     run=_run,
     arguments={
@@ -52,8 +52,8 @@ VERB = Verb(
         "--without-draws": option(
             "WORDS", "words that switch draws off, such as --without-draws='--dropout 0'", default=""
         ),
-        "--trace": flag("if two runs differ, record more of them and show the first operation that differs"),
-        "--resume": flag("also stop the program twice, have it go on, and compare its end with that of a whole run"),
+        "--trace": flag("if two runs differ, show the first operation that differs"),
+        "--resume": flag("also stop and resume the program, and compare with a whole run"),
         "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
         "--checkpoint": _again(
             "FILE", "a file or folder that it goes on from, removed before a run starts anew (as its text says)"

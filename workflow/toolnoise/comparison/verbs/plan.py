@@ -19,7 +19,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     group=GAIN,
-    says="print the number of runs that a gain needs, or the gains that a number of runs can show",
+    says="print the number of runs that a gain needs; or the gains that a number of runs can show",
     example="toolnoise plan --sd 0.3 --gain 0.3",
     run=_run,
     arguments={
