@@ -13,7 +13,8 @@ from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan, plan_epoch, steps_per_epoch
-from toolnoise.training.loop import Timings, build_model, initial_state, start_engine, weight_digests
+from toolnoise.study.runs import weight_digests
+from toolnoise.training.loop import Timings, build_model, initial_state, start_engine
 
 SECONDS = 5.0
 # The first steps choose kernels and allocate memory.
