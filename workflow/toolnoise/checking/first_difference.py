@@ -168,7 +168,9 @@ def orders(one: Observed, other: Observed) -> list[Root]:
         inputs = [[event.inputs for event in each] for each in (events, partners)]
         threads = [[event.thread for event in each] for each in (events, partners)]
         is_shared = _is_shared(events) and _is_shared(partners)
-        permuted = inputs[0] != inputs[1] and Counter(inputs[0]) == Counter(inputs[1])
+        # Threads that each do work of their own come to its calls in any order, and nothing follows from it.
+        is_of_one = len({*threads[0], *threads[1]}) == 1
+        permuted = is_of_one and inputs[0] != inputs[1] and Counter(inputs[0]) == Counter(inputs[1])
         if permuted or (is_shared and (inputs[0] != inputs[1] or threads[0] != threads[1])):
             time = next(
                 (

@@ -35,7 +35,10 @@ ITERATORS = frozenset({
     "dict_itemiterator",
 })  # fmt: skip
 # Modules whose objects are known by their types: they have locks, numbers of processes and random names.
-OPAQUE = frozenset({"multiprocessing", "threading", "_thread", "asyncio", "socket", "logging", "subprocess", "weakref"})
+OPAQUE = frozenset({
+    *("multiprocessing", "threading", "_thread", "asyncio", "socket", "logging", "subprocess", "weakref"),
+    "concurrent",
+})  # fmt: skip
 # Attributes that differ between any two processes and that nothing is computed from.
 ATTRIBUTES = frozenset({"pid", "_pid", "ident", "_ident", "native_id", "_native_id", "_cookies"})
 # The folder of this run in the paths that toolnoise gives it.

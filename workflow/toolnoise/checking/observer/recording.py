@@ -302,6 +302,12 @@ def _items(place: str, values: Any) -> Iterator[Any]:
         yield event.end(value) if event else value
 
 
+def _result_of(value: Any) -> Any:
+    """The result of a future that has one; anything else as it is."""
+    is_future = type(value).__module__ == "concurrent.futures._base" and value.done() and not value.cancelled()
+    return value.result() if is_future and value.exception() is None else value
+
+
 def _walks_set(values: Any) -> bool:
     """Whether what is walked through gives the parts of a set, with their numbers or beside others."""
     if type(values).__name__ not in ("enumerate", "zip", "set_iterator"):
@@ -343,7 +349,9 @@ class _Event:
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function
-            self._generator = owner if owner is not None and state_of(owner) is not None else None
+            # Threads draw between the start and the end of a call: then its state is not what this call has made.
+            has_own = owner is not None and not _log.has_threads and state_of(owner) is not None
+            self._generator = owner if has_own else None
             self._owner_id = _number_of(owner) if owner is not None and _log.has_threads else 0
             self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
@@ -371,7 +379,8 @@ class _Event:
             _log.spent += time.perf_counter() - began
 
     def _end(self, result: Any, is_value_of: bool) -> Any:
-        out = digest(result)
+        # How far a future is says nothing of the program; which one is ready first does.
+        out = digest(_result_of(result) if self._name.startswith(STEP) else result)
         after = [digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]
         if after != self._parts or self._generator is not None:
             out = digest((out, after, self._generator))
