@@ -1,25 +1,20 @@
 """Verdicts on claims: on the numbers that the papers published, with the figure of them."""
 
 import collections
-import itertools
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from scipy import stats
 
 from toolnoise.base import metric_files
 from toolnoise.checks import parameters
-from toolnoise.figures import sheets
 from toolnoise.figures.render import NOTEBOOKS, execute
 from toolnoise.papers.claims import effects, judging, sentences
-from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, STUDY, SUPPORTED
+from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, ORDER, REFUTED, STUDY, SUPPORTED
 from toolnoise.study import config, figure_files, grid, job_code, published
 from toolnoise.study.cells import Whole
 from toolnoise.study.expected import METRICS
@@ -270,37 +265,22 @@ def contradictions(claims, side):
     return [key for key, sides in told.items() if len(sides) > 1]
 
 
-# The figure of claims, drawn from the verdicts on published numbers as if a study had judged everything
-
-
-@dataclass
-class Drawn:
-    """What was drawn, instead of files."""
-
-    figures: list[Figure] = field(default_factory=list)
-
-    def __call__(self, figure, stem):
-        """Keep a figure, and leave a picture for the notebook to show."""
-        figure.draw_without_rendering()
-        self.figures.append(figure)
-        figure.savefig(f"{stem}.png", dpi=20)
+# The table of claims, from the verdicts on published numbers as if a study had judged everything
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    """Draw the figure of these verdicts."""
-    kept, folder = Drawn(), tmp_path_factory.mktemp("claims")
-
-    def draw(rows):
-        path = folder / "claims.csv"
-        metric_files.write(path, CLAIMS, rows)
-        given = {"claims": [str(path)], "hardware": ["cpu"], "tasks": [], "emulated": [], "stem": str(folder / "f")}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sheets, "save", kept)
-            execute(nbformat.read(NOTEBOOKS / "claims.ipynb", as_version=4), given)
-        return kept.figures[-1]
-
-    return draw
+def table(tmp_path_factory):
+    """The table of claims whose study did not run what was not published, and the verdicts that it shows."""
+    folder = tmp_path_factory.mktemp("claims")
+    rows = [
+        changed(row, verdict="not run") if row[5:8] == (STUDY, "all", "not published") else row
+        for row in all_verdicts()
+    ]
+    metric_files.write(folder / "claims.csv", CLAIMS, rows)
+    given = {"claims": [str(folder / "claims.csv")], "hardware": ["cpu"], "tasks": [], "emulated": []}
+    execute(nbformat.read(NOTEBOOKS / "claims.ipynb", as_version=4), given | {"stem": str(folder / "f")})
+    verdicts = pd.DataFrame(rows, columns=list(CLAIMS))
+    return (folder / "f.md").read_text("utf-8"), verdicts[verdicts["part"] == "all"]
 
 
 def all_verdicts():
@@ -315,53 +295,23 @@ def changed(row, **values):
     return tuple((dict(zip(CLAIMS, row, strict=True)) | values).values())
 
 
-def labels(figure):
-    return [label.get_text() for label in figure.axes[0].get_yticklabels()]
-
-
-@pytest.fixture(scope="module")
-def partly_run(drawn):
-    """The figure of a study that did not run what was not published, its rows, and how many claims that are."""
-    rows = all_verdicts()
-    absent = sum(row[6:8] == ("all", "not published") and row[5] == STUDY for row in rows)
-    rows = [changed(row, verdict="not run") if row[5:8] == (STUDY, "all", "not published") else row for row in rows]
-    return drawn(rows), rows, absent
-
-
-def test_the_figure_is_sorted_by_verdict_and_folds_what_was_not_run(partly_run):
-    figure, _, absent = partly_run
-    found = labels(figure)
-    headings = [text.partition(" (")[0].partition(":")[0] for text in found if text.endswith((")", "claims"))]
-    order = [name for name in headings if name in ("Supported", "Undecided", "Cannot fail", "Not run")]
-    assert order == ["Supported", "Undecided", "Cannot fail", "Not run"]
-    assert found[-1] == f"Not run: {absent} claims"
-    assert len(found) == len(config.registered("claims")) - absent + 4
-
-
-def test_with_every_claim_judged_it_fits_on_a_page(drawn):
-    judged = {"verdict": OPEN, "scale": "ratio", "value": 1.2, "decides_low": 0.4, "decides_high": 3.0}
-    judged |= {"ci_low": 0.7, "ci_high": 2.0, "claimed_low": 1.0, "claimed_high": np.inf, "n_units": "10"}
-    rows = [changed(row, **judged) if row[6:8] == ("all", "not published") else row for row in all_verdicts()]
-    figure = drawn(rows)
-    assert len(labels(figure)) == len(config.registered("claims")) + 3
-    assert figure.get_size_inches()[1] <= 11
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    boxes = [label.get_window_extent(renderer) for label in figure.axes[0].get_yticklabels()]
-    assert all(above.y0 >= below.y1 - 1 for above, below in itertools.pairwise(boxes)), "lines overlap"
-    assert min(box.x0 for box in boxes) >= 0, "labels are cut off"
-
-
-def test_the_interval_drawn_is_the_one_that_decides(partly_run):
-    figure, rows, _ = partly_run
-    (found,) = [
-        dict(zip(CLAIMS, row, strict=True))
-        for row in rows
-        if row[1:7:4] == ("batch-norm-sd", STUDY) and row[6] == "all"
+def test_the_table_is_sorted_by_verdict_and_counts_what_was_not_run(table):
+    text, verdicts = table
+    here = verdicts[verdicts["side"] == STUDY]
+    ran = here[here["verdict"] != "not run"]
+    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
+    assert [cells[0].removeprefix("| ") for cells in lines] == [
+        says for verdict in ORDER for says in ran[ran["verdict"] == verdict]["says"]
     ]
-    place = labels(figure).index(found["says"])
-    lines = [line.get_xdata() for line in figure.axes[0].get_lines() if list(line.get_ydata()) == [place, place]]
-    assert lines[0] == pytest.approx([found["decides_low"], found["decides_high"]])
-    assert found["decides_high"] > found["ci_high"]
+    assert f"Not run here: {len(here) - len(ran)} of {len(here)} claims." in text
+
+
+def test_the_interval_shown_is_the_one_that_decides(table):
+    text, verdicts = table
+    (found,) = verdicts[(verdicts["claim"] == "batch-norm-sd") & (verdicts["side"] == STUDY)].itertuples()
+    (line,) = (line for line in text.splitlines() if found.says in line)
+    assert f"({found.decides_low:.3f} to {found.decides_high:.3f})" in line
+    assert f"{found.decides_high:.3f}" != f"{found.ci_high:.3f}"
 
 
 def test_a_mean_says_which_of_its_parts_disagree_and_what_is_for_every_tooling_is_refuted_by_one(evidence):

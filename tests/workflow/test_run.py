@@ -30,7 +30,7 @@ def test_a_dry_run_shows_what_is_planned_and_no_summary(copied, toolnoise):
 
 def test_the_verbs_that_read_a_study_find_that_of_the_folder(small_study, printed_by_verb, monkeypatch):
     monkeypatch.chdir(small_study)
-    for verb, word in (("summary", "bit-equal"), ("estimate", "trainings")):
+    for verb, word in (("summary", "bit-equal"), ("estimate", "nothing left")):
         assert word in printed_by_verb(verb)
 
 
