@@ -115,7 +115,7 @@ TORCH = {
         ("torch.manual_seed(options.drop_seed)", ""),
         ("nn.Dropout(0.2)", "nn.Identity()"),
     ],
-    "dropout": [("self.drop = nn.Dropout", "self.drop = nn.Dropout"), ("torch.manual_seed(options.drop_seed)", "")],
+    "dropout": [("self.last(self.drop(", "self.last(self.drop("), ("torch.manual_seed(options.drop_seed)", "")],
 }  # fmt: skip
 CAUSES = {"numpy": "generator", "clock": "clock", "path": "folder", "set": "set", "hash": "hash"}
 PHASES = {("numpy", "clock"): "start", ("torch", "torch"): "start"}

@@ -122,14 +122,21 @@ def _generators(one: Observed, other: Observed) -> Iterator[Root]:
     main = _main(one)
     partners = {(event.process, event.place, event.turn): event for event in other.events}
     settled: set[tuple[str, str]] = set()
+    started: dict[tuple[str, str], tuple[int | None, int | None]] = {}
     for event in one.events:
         partner = partners.get((event.process, event.place, event.turn))
         if partner is None:
             continue
         for name in {*event.before, *event.drawn}:
-            if (event.process, name) in settled or partner.state(name) is None:
+            states = event.state(name), partner.state(name)
+            if states[1] is None:
                 continue
-            if event.state(name) == partner.state(name):
+            if started.setdefault((event.process, name), states) == states:
+                # It is what it was at the start: a block with a seed of its own may have ended.
+                settled.discard((event.process, name))
+            if (event.process, name) in settled:
+                continue
+            if states[0] == states[1]:
                 settled.add((event.process, name))
             elif name in event.drawn and event.inputs != partner.inputs:
                 # It may be seeded with what has differed before.
