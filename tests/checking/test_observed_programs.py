@@ -138,7 +138,7 @@ PROVEN = {
         import random
         from concurrent.futures import ThreadPoolExecutor
         def work(number):
-            return random.Random().random()  # here
+            return random.Random().randrange(10**6)  # here
         with ThreadPoolExecutor(3) as pool:
             x = sum(pool.map(work, range(9)))
     """,
@@ -201,7 +201,7 @@ def test_threads_that_share_an_object_are_named_where_they_meet(diagnosed):
         import threading, time
         results = []
         def work(number):
-            time.sleep(0.02 * ((time.time_ns() >> number) % 4))
+            time.sleep(0.02 * (threading.current_thread().native_id * (number + 7) // 3 % 5))
             results.append(number)
         threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
         [thread.start() for thread in threads]
