@@ -59,7 +59,7 @@ START = ["docs/README", "docs/ten-minutes", "docs/site/study"]
 # What the table does not have: the site's own page, and pages that others link.
 BESIDES = {
     "Decide": ["docs/site/api"],
-    "Run elsewhere": ["config/README"],
+    "Measure": ["config/README"],
     "Change the program": ["CHANGELOG", "SECURITY"],
 }
 LEXERS = {".cff": "yaml", ".json": "json", ".py": "python", ".yaml": "yaml", ".yml": "yaml"}

@@ -120,8 +120,8 @@ def test_the_search_finds_pages_from_disk(opened):
     page = opened(SITE / "index.html")
     page.get_by_placeholder("Search").fill("jackknife")
     page.get_by_placeholder("Search").press("Enter")
-    page.get_by_role("link", name=re.compile("^Statistics")).last.click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Statistics")
+    page.get_by_role("link", name=re.compile("^Measures and statistics")).last.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("statistics")
     assert page.errors == []
 
 
