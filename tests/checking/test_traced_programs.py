@@ -8,7 +8,7 @@ import pytest
 import traced_programs
 
 from toolnoise.base import files
-from toolnoise.checking import launch, unmodified
+from toolnoise.checking import injection, launch, unmodified
 from toolnoise.checking.trace import explanation, traced_runs, traces
 from toolnoise.checking.trial_runs import TrialRuns
 
@@ -161,7 +161,7 @@ def test_the_recorder_knows_the_private_parts_of_each_version(version, tmp_path)
         pytest.skip(f"{version} is not installed: make .environments/{version}")
     planted = traced_programs.CLEAN["torch"]
     traced_programs.prepare(planted, tmp_path)
-    traced_runs.install(tmp_path / "recorder")
+    injection.inject(traced_runs.RECORDER, traced_runs.INJECTED, tmp_path / "recorder")
     record = tmp_path / "trace.jsonl"
     launch.run([python, "train.py"], traced_runs.variables(tmp_path / "recorder", record), tmp_path / "log", tmp_path)
     trace = traces.read(record)

@@ -1,7 +1,7 @@
 """What a program forgets when it goes on from its checkpoint: its state at a save held against that after resuming.
 
 Two more processes save and stop at the next step of their loop, and one goes on to the same step. Each writes its state
-there (`state_at_save.py`). What differs between the two that saved is noise, such as times. What else differs after
+there (`state_observer`). What differs between the two that saved is noise, such as times. What else differs after
 resuming is forgotten: generators, optimisers, averages, the place in the data, arrays and numbers.
 """
 
@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 from toolnoise.base import code_text
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
-from toolnoise.checking import state_at_save
-from toolnoise.checking.state_at_save import (
+from toolnoise.checking import injection
+from toolnoise.checking.state_observer.kinds import (
     ARRAY,
     AVERAGES,
     GENERATOR,
     ITEMS,
+    MOST_VALUES,
     NUMBER,
     OPTIMISER,
     OTHER,
@@ -37,6 +38,8 @@ from toolnoise.checking.state_at_save import (
 )
 from toolnoise.checking.trial_runs import TrialRuns
 
+# The name under which the program imports the observer.
+INJECTED = "toolnoise_state"
 DRAWN_LATER, UNDRAWN = "drawn later", "undrawn"
 # What is forgotten, the likeliest cause first, as a person calls it.
 KINDS = {
@@ -97,8 +100,7 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
     most = f", at most about {span(RUNS * max(runs.seconds))}" if runs.seconds else ""
     print(f"it is observed to see what it forgets: {RUNS} more runs, until a save{most}", file=sys.stderr)
     folder = runs.folder / "state-observer"
-    folder.mkdir(parents=True)
-    (folder / "sitecustomize.py").write_bytes(Path(state_at_save.__file__).read_bytes())
+    injection.inject(Path(__file__).with_name("state_observer"), INJECTED, folder)
     try:
         saved, again, went_on = _observed(runs, folder, words, stop_at)
     except BadInput as error:
@@ -110,7 +112,7 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
     if omissions := compared(saved, again, went_on):
         return omissions, ""
     if not saved["is_whole"]:
-        return [], f"it has more than {state_at_save.MOST_VALUES:,} values, or they take too long to read"
+        return [], f"it has more than {MOST_VALUES:,} values, or they take too long to read"
     return [], "at the first step after the save, everything that its variables lead to is equal"
 
 

@@ -6,12 +6,12 @@ observed run decides whether a program is reproducible.
 
 import json
 import os
-import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
+from toolnoise.checking import injection
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trial_runs import TrialRuns
 
@@ -81,13 +81,7 @@ class ObservedRuns:
         self.failure = ""
         self._observer, self._folder = runs.folder / "observer", runs.folder / "observed"
         (self._folder / "values").mkdir(parents=True)
-        # Not by a loader of resources: the program's own interpreter needs files.
-        shutil.copytree(
-            Path(__file__).with_name("observer"),
-            self._observer / INJECTED,
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
-        (self._observer / INJECTED / "sitecustomize.py").rename(self._observer / "sitecustomize.py")
+        injection.inject(Path(__file__).with_name("observer"), INJECTED, self._observer)
 
     def run(
         self,

@@ -1,7 +1,7 @@
 """The observer, which runs in the program's own interpreter: it needs Python alone, and imports nothing of toolnoise.
 
 Each call in the user's own code goes through recording.py, which writes down whether its inputs and its result are
-those of another run. checking/observed_runs.py copies this folder, and the program imports it as toolnoise_observer.
+those of another run. checking/observed_runs.py injects it as toolnoise_observer.
 """
 
 import json

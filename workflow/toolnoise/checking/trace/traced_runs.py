@@ -5,11 +5,10 @@ which the first two parted.
 """
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.checking import differences
+from toolnoise.checking import differences, injection
 from toolnoise.checking.diagnosis import code_of
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trace import explanation, traces
@@ -18,8 +17,8 @@ from toolnoise.checking.trial_runs import TrialRuns
 
 PAIRS = 4  # of runs, until one shows a single operation
 EQUAL = 2  # pairs that are equal, until it is believed
-# The name under which the program imports the recorder, and the variables that it reads.
-INJECTED = "toolnoise_recorder"
+# The name under which the program imports the recorder, where it is, and the variables that it reads.
+INJECTED, RECORDER = "toolnoise_recorder", Path(__file__).with_name("recorder")
 FILE, WINDOW = "TOOLNOISE_TRACE", "TOOLNOISE_TRACE_WINDOW"
 NOTHING = "nothing was recorded: the program is not run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)"
 # So that each operation runs on its own.
@@ -55,7 +54,7 @@ def locate(runs: TrialRuns) -> Parting:
 def _searched(runs: TrialRuns) -> tuple[Parting, Trace]:
     """Where two runs part, and the record of one."""
     folder = runs.folder / "recorder"
-    install(folder)
+    injection.inject(RECORDER, INJECTED, folder)
     window, equal = range(0), 0
     for number in range(PAIRS):
         (left, one), (left_b, other) = (_run(runs, folder, f"trace-{number * 2 + which}", window) for which in (1, 2))
@@ -73,14 +72,6 @@ def _searched(runs: TrialRuns) -> tuple[Parting, Trace]:
         window = block
     says = f"they part among operations {window.start + 1:,} to {window.stop:,}, in each pair of runs at another one"
     return Parting(says, one.count, equal_results=False), one
-
-
-def install(folder: Path) -> None:
-    """Copy the recorder to a folder that Python finds it in."""
-    shutil.copytree(
-        Path(__file__).with_name("recorder"), folder / INJECTED, ignore=shutil.ignore_patterns("__pycache__")
-    )
-    (folder / INJECTED / "sitecustomize.py").rename(folder / "sitecustomize.py")
 
 
 def variables(folder: Path, record: Path, window: range = range(0)) -> dict[str, str]:

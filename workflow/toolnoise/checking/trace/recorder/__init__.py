@@ -1,7 +1,6 @@
 """The recorder, which runs in the program's interpreter: it needs Python alone, and imports nothing of toolnoise.
 
-PyTorch is hooked once the program has imported it. trace/traced_runs.py copies this folder, and the
-program imports it as toolnoise_recorder.
+PyTorch is hooked once the program has imported it. trace/traced_runs.py injects it as toolnoise_recorder.
 """
 
 import importlib.abc

@@ -1,11 +1,11 @@
-"""What Python imports at its start: it starts the recorder, and imports the sitecustomize that would have been next."""
+"""What Python imports at its start: it starts the package that was injected, and what would have been next."""
 
 import importlib.machinery
 import importlib.util
 import os
 import sys
 
-import toolnoise_recorder
+import toolnoise_injected
 
 here = os.path.dirname(__file__)  # noqa: PTH120 (this is on the way of each start)
 others = [path for path in sys.path if path != here]
@@ -13,4 +13,4 @@ spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
 if spec and spec.loader:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-toolnoise_recorder.start()
+toolnoise_injected.start()

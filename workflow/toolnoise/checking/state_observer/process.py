@@ -1,0 +1,271 @@
+"""One process of a program, watched for its save, or for the line at which a process that saved has ended."""
+
+import importlib.machinery
+import importlib.util
+import inspect
+import json
+import os
+import re
+import sys
+import threading
+import types
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from toolnoise_state.loops import LIBRARY, Loops, assigned, counters, first_lines, is_own, stack, value_of
+from toolnoise_state.values import Values, own_modules, roots, scopes
+
+MOST_LINES = 5_000
+# What is written in a loop and hardly a checkpoint, where the places of checkpoints are not known.
+NO_CHECKPOINT = (".csv", ".tsv", ".log", ".txt", ".jsonl", ".png", ".pdf", ".svg", ".pyc", ".lock", ".md", ".html")
+NOT_WRITTEN_BY_A_PROGRAM = ("/dev/", "/proc/", "/sys/")
+
+Place = dict[str, int | str]
+State = dict[str, Any]
+
+
+class Observer:
+    """Watches one process of a program."""
+
+    def __init__(self, task: Mapping[str, Any]) -> None:
+        """Wait for a save, or for the line at which a process that saved has ended."""
+        self.task, self.resumes = task, task["resumes"]
+        self._loops, self._busy = Loops(), False
+        # The lines that are waited for, by file; the files of this save; the number of saves.
+        self._lines: dict[str, list[tuple[int, int]]] = {}
+        self._written: list[str] = []
+        self._saver: tuple[str, int] | None = None
+        self._saves = 0
+        # Of a process that resumes.
+        self._has_read = False
+        self._states: dict[str, State] = {}
+        self._drawn: dict[str, tuple[str, int, bool]] = {}
+        self._watched: dict[str, tuple[Callable[[], bytes], bytes]] = {}
+        self._steps, self._reached, self._last = 0, 0, ("", 0)
+        if self.resumes:
+            self._saved = json.loads(Path(task["saved"]).read_text())
+            file, *lines = self._saved["lines"]
+            self._lines = {file: [tuple(lines)]}
+
+    # Files
+
+    def heard(self, event: str, arguments: tuple) -> None:
+        """Hear of a file that is opened or renamed."""
+        if event not in ("open", "os.rename") or self._is_elsewhere():
+            return
+        if event == "os.rename":
+            self.wrote(arguments[1])
+            return
+        path, mode, flags = arguments
+        if isinstance(path, str | bytes):
+            opened = flags if isinstance(flags, int) and not mode else 0
+            if any(letter in (mode or "") for letter in "wx+") or opened & (os.O_WRONLY | os.O_RDWR):
+                self.wrote(path)
+            elif "a" not in (mode or ""):
+                self.read(path)
+
+    def _is_elsewhere(self) -> bool:
+        """Whether this is another thread than the first one of its process, or the observer's own doing."""
+        return self._busy or threading.current_thread() is not threading.main_thread()
+
+    def read(self, path: str | bytes | os.PathLike) -> None:
+        """Note that what was saved is read, and wait for the line from then on."""
+        if not self.resumes or self._has_read or str(Path(os.fsdecode(path)).absolute()) not in self._saved["written"]:
+            return
+        self._has_read = True
+        for frame in stack(sys._getframe(2)):
+            frame.f_trace = self._line
+        sys.settrace(self._follow)
+
+    def wrote(self, path: str | bytes | os.PathLike) -> None:
+        """Note a file that may be a checkpoint, and wait for the next step of the loops that it is written in."""
+        path = str(Path(os.fsdecode(path)).absolute())
+        if not self._is_checkpoint(path):
+            return
+        if self.resumes:
+            if self._states:
+                self._end()
+            return
+        self._busy = True
+        frames = stack(sys._getframe(2))
+        lines: dict[str, list[tuple[int, int]]] = {}
+        for frame in frames:
+            for loop in self._loops.around(frame):
+                lines.setdefault(frame.f_code.co_filename, []).append(first_lines(loop))
+            frame.f_trace = self._line
+        if lines:
+            self._lines, own = lines, [each for each in frames if is_own(each.f_code.co_filename)]
+            self._written.append(path)
+            self._saver = (own[0].f_code.co_filename, own[0].f_lineno) if own else None
+            sys.settrace(self._follow)
+        self._busy = False
+
+    def _is_checkpoint(self, path: str) -> bool:
+        if any(path == place or path.startswith(place + os.sep) for place in self.task["places"]):
+            return True
+        out = (*self.task["left_out"], *LIBRARY, *NOT_WRITTEN_BY_A_PROGRAM)
+        return self.task["anywhere"] and not path.endswith(NO_CHECKPOINT) and not path.startswith(out)
+
+    # Lines
+
+    def _follow(self, frame: types.FrameType, _event: str, _value: Any) -> Callable | None:
+        """Follow the lines of functions that have a line which is waited for, and all if generators are watched."""
+        code = frame.f_code
+        waited = self._lines.get(code.co_filename, ())
+        if waited and any(a <= line <= b for a, b in waited for _, _, line in code.co_lines() if line):
+            return self._line
+        return self._line if self._watched and is_own(code.co_filename) else None
+
+    def _line(self, frame: types.FrameType, event: str, _value: Any) -> Callable:
+        """Hear of a line that is reached."""
+        if event == "line" and not self._is_elsewhere():
+            self._busy = True
+            if self._watched:
+                self._watch(frame)
+            if any(a <= frame.f_lineno <= b for a, b in self._lines.get(frame.f_code.co_filename, ())):
+                (self._resumed if self.resumes else self._stepped)(frame)
+            self._busy = False
+        return self._line
+
+    def _stepped(self, frame: types.FrameType) -> None:
+        """Write the state at the first step after a save, and end if it is the save to stop after."""
+        self._saves += 1
+        sys.settrace(None)
+        is_last = self._saves >= self.task["saves"]
+        if self.task["stop_at"]:
+            printed = Path(self.task["log"]).read_text("utf-8", errors="replace")
+            is_last = re.search(self.task["stop_at"], printed)
+        if is_last:
+            file = frame.f_code.co_filename
+            lines = next(each for each in self._lines[file] if each[0] <= frame.f_lineno <= each[1])
+            self._write(
+                self._state(frame)[0] | {"lines": [file, *lines], "written": self._written, "saver": self._saver}
+            )
+            os._exit(0)
+        self._lines, self._written = {}, []
+
+    def _resumed(self, frame: types.FrameType) -> None:
+        """Write the state at the line for the first time after reading what was saved, and at the same place."""
+        self._reached += 1
+        place = self._place(frame)
+        is_same = bool(place) and place == self._saved["place"]
+        for name, is_now in (("first", True), ("same", is_same)):
+            if not is_now or name in self._states:
+                continue
+            self._states[name], generators = self._state(frame)
+            self._write({"states": self._states, "drawn": self._drawn})
+            if len(self._states) == 1:
+                self._last = frame.f_code.co_filename, frame.f_lineno
+                now, saved = self._states[name]["leaves"], self._saved["leaves"]
+                lost = [path for path in generators if path in saved and saved[path][1] != now[path][1]]
+                self._watched = {path: (generators[path], generators[path]()) for path in lost}
+                for each in stack(frame):
+                    each.f_trace = self._line
+        self._end_if_over()
+
+    def _watch(self, frame: types.FrameType) -> None:
+        """Find the line that draws first from each generator."""
+        self._steps += 1
+        for path in [path for path, (state, before) in self._watched.items() if state() != before]:
+            del self._watched[path]
+            # Whether it does so only after the line is reached again: what is used at once counts for more.
+            self._drawn[path] = (*self._last, self._reached > 1)
+        self._last = frame.f_code.co_filename, frame.f_lineno
+        if self._steps >= MOST_LINES:
+            self._watched = {}
+        self._end_if_over()
+
+    def _end_if_over(self) -> None:
+        """End once the place is reached and each generator has drawn, or enough lines have run."""
+        if not self._watched and ("same" in self._states or (self._states and not self._saved["place"])):
+            self._end()
+
+    def _end(self) -> NoReturn:
+        self._busy = True
+        self._write({"states": self._states, "drawn": self._drawn})
+        os._exit(0)
+
+    # State
+
+    def _place(self, frame: types.FrameType) -> Place:
+        """Where the program is in its loops, by what counts them."""
+        place: Place = {}
+        for each in stack(frame):
+            for name in (name for loop in self._loops.around(each) for name in counters(loop)):
+                value = value_of(name, each)
+                if isinstance(value, int | str) and not isinstance(value, bool):
+                    place.setdefault(name, value)
+        return place
+
+    def _state(self, frame: types.FrameType) -> tuple[State, Mapping[str, Callable[[], bytes]]]:
+        """All that the program's variables lead to; and the generators among it."""
+        values = Values(roots(frame))
+        loops = [loop for each in stack(frame) for loop in self._loops.around(each)]
+        state = {
+            "place": self._place(frame),
+            "line": (frame.f_code.co_filename, frame.f_lineno),
+            "leaves": values.leaves,
+            "names": values.names,
+            "scopes": scopes(frame),
+            "counters": sorted({name for loop in loops for name in counters(loop)}),
+            "changed": sorted({name for loop in loops for name in assigned(loop)}),
+            "files": [module.__file__ for module in own_modules() if getattr(module, "__file__", None)],
+            "is_whole": values.is_whole,
+        }
+        return state, values.generators
+
+    def _write(self, values: Mapping[str, Any]) -> None:
+        """Write what is known, whole or not at all."""
+        file = Path(self.task["state"])
+        scratch = file.with_suffix(".new")
+        scratch.write_text(json.dumps(values))
+        scratch.replace(file)
+
+
+class Finder:
+    """Hears of libraries that open files past Python: their functions are wrapped once they are imported."""
+
+    def __init__(self, observer: Observer) -> None:
+        """Wrap functions by the number of the argument that is a path."""
+        wrote, read = observer.wrote, observer.read
+        both = {"save_file": (1, wrote), "load_file": (0, read)}
+        self._wrapped: dict[str, dict[str, tuple[int, Callable]]] = {
+            "torch": {"save": (1, wrote)},
+            "h5py": {"File": (0, lambda path, mode: (read if mode == "r" else wrote)(path))},
+            **{f"safetensors.{library}": both for library in ("torch", "numpy", "flax", "tensorflow")},
+        }
+
+    def find_spec(self, name: str, _path: Any, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        """Find a module as usual, and wrap its functions when it has run."""
+        wrapped = self._wrapped.pop(name, None)
+        spec = importlib.util.find_spec(name) if wrapped else None
+        if spec and spec.loader:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: types.ModuleType) -> None:
+                execute(module)
+                for function, (number, hear) in wrapped.items():
+                    _wrap(module, function, number, hear)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def _wrap(module: types.ModuleType, name: str, number: int, hear: Callable) -> None:
+    """Have a function report the path that it is given, or the making of an object the path and the mode."""
+    original = getattr(module, name)
+    is_class = inspect.isclass(original)
+    called = original.__init__ if is_class else original
+
+    def heard(*arguments: Any, **named: Any) -> Any:
+        given = arguments[is_class + number :]
+        if given and isinstance(given[0], str | os.PathLike):
+            mode = [*given[1:], named.get("mode", "r")][0]
+            hear(given[0], *[mode] * is_class)
+        return called(*arguments, **named)
+
+    if is_class:
+        original.__init__ = heard
+    else:
+        setattr(module, name, heard)
