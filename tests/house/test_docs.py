@@ -23,7 +23,7 @@ INTERVAL = re.compile(rf"({NUMBER})(?: %| points| times)?,? \(({NUMBER}) to ({NU
 # Page, its part from one text to another, the studies, and what is of another study or of no metric file.
 PAGES = [
     ("cifar10-pictures", "# A real study", "", ["cifar10-pictures-authors", "gpu-h100"], []),
-    ("gpu", "# On a GPU", "## Which part of a GPU", ["gpu-h100", "gpu-h200", "gpu-cost-h200"], []),
+    ("gpu", "# On a GPU", "## What it does not show", ["gpu-h100", "gpu-h200", "gpu-cost-h200"], []),
     ("growth", "# ", "", ["growth-small"], []),
     ("language", "# ", "", ["language-small", "gpu-h100"], []),
     # The differences are what `toolnoise compare` said.
