@@ -1,20 +1,277 @@
-"""Files of data sets over real HTTP, from a server of the test's own on this machine."""
+"""Archives and image folders: what is read of them, packed or not, and what is refused in one line."""
 
 import base64
+import bz2
+import gzip
 import hashlib
+import io
+import lzma
+import os
 import re
-import socket
+import stat
+import tarfile
 import threading
+import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import requests
+from official_formats import encoded, packed
 
-from toolnoise.base import errors, files
-from toolnoise.datasets import fetching, sources
+from toolnoise.base import arrays, errors, files
+from toolnoise.datasets import archives, fetching, preparation, prepared, sources
+from toolnoise.datasets.archives import opened
 from toolnoise.study import config
+
+FILES = {"b/two.txt": b"two" * 300, "b/one.txt": b"one", "a/three.txt": b"", "four.txt": b"4" * 700}
+PACK = {".tar": "w:", ".tar.gz": "w:gz", ".tar.bz2": "w:bz2", ".tar.xz": "w:xz"}
+
+
+def regular(name, content=b""):
+    member = tarfile.TarInfo(name)
+    member.size = len(content)
+    return member, content
+
+
+def write_tar(path, members, mode="w:"):
+    with tarfile.open(path, mode) as archive:
+        for member, content in members:
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def write_zip(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def read(path):
+    with opened(path) as members:
+        return list(members.items())
+
+
+@pytest.mark.parametrize("suffix", [*PACK, ".zip", "/"])
+def test_every_file_is_read_in_the_order_of_the_names(suffix, tmp_path):
+    path = tmp_path / f"archive{suffix}"
+    if suffix in PACK:
+        write_tar(path, [regular(name, content) for name, content in FILES.items()], PACK[suffix])
+    elif suffix == ".zip":
+        write_zip(path, FILES)
+    else:
+        for name, content in FILES.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_bytes(content)
+    assert read(path) == sorted(FILES.items())
+
+
+def test_folders_hidden_files_and_dots_in_front_are_no_names(tmp_path):
+    folder = tarfile.TarInfo("./a")
+    folder.type = tarfile.DIRTYPE
+    members = [(folder, b""), regular("./a/one", b"1"), regular("./a/._one", b"2"), regular(".cache/two", b"3")]
+    assert read(write_tar(tmp_path / "a.tar", members)) == [("a/one", b"1")]
+
+
+def of_type(kind, name="a/linked", target="/etc/passwd"):
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, target
+    return [regular("a/plain", b"1"), (member, b"")]
+
+
+BAD_MEMBERS = {
+    "above": ([regular("../outside", b"1")], "../outside: a member outside its folder"),
+    "absolute": ([regular("/tmp/outside", b"1")], "/tmp/outside: a member outside its folder"),
+    "symbolic link": (of_type(tarfile.SYMTYPE), "a/linked: a link, a device or the like"),
+    "twice": ([regular("a", b"1"), regular("./a", b"2")], "./a: a repeated member"),
+}
+
+
+@pytest.mark.parametrize("suffix", PACK)
+@pytest.mark.parametrize(("members", "found"), BAD_MEMBERS.values(), ids=list(BAD_MEMBERS))
+def test_a_tar_with_a_bad_member_is_one_line_before_anything_is_read(members, found, suffix, tmp_path, refused):
+    path = write_tar(tmp_path / f"bad{suffix}", [regular("good", b"1"), *members], PACK[suffix])
+    assert refused(read, path).startswith(f"{path}: {found}")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_zip_that_climbs_out_or_has_a_link_is_one_line(tmp_path, refused):
+    linked = zipfile.ZipInfo("linked")
+    linked.external_attr = (stat.S_IFLNK | 0o777) << 16
+    for name, found in (("a/../../outside", "a/../../outside: a member outside"), (linked, "linked: a link, a device")):
+        path = write_zip(tmp_path / "bad.zip", {"good": b"1", name: b"2"})
+        assert refused(read, path).startswith(f"{path}: {found}")
+
+
+def test_a_linked_folder_or_a_pipe_in_a_folder_is_one_line_and_not_left_out(tmp_path, refused):
+    (tmp_path / "here/a").mkdir(parents=True)
+    (tmp_path / "here/b").symlink_to("a")
+    assert refused(read, tmp_path / "here").startswith(f"{tmp_path / 'here'}: b: a link to a folder")
+    (tmp_path / "here/b").unlink()
+    os.mkfifo(tmp_path / "here/picture.png")
+    assert "a pipe or a device" in refused(read, tmp_path / "here")
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_a_tar_that_ends_early_is_one_line_wherever_it_was_cut(suffix, tmp_path, refused):
+    path = write_tar(tmp_path / f"whole{suffix}", [regular(*item) for item in FILES.items()], PACK[suffix])
+    whole = path.read_bytes()
+    # Of a plain tar everything but the padding after its end counts; 512 bytes is where a member ends.
+    last = 512 * 8 if suffix == ".tar" else len(whole) - 1
+    for length in {0, 1, 511, 512, 513, 1024, 2048, last - 512, last // 2, last - 1, last} & set(range(last + 1)):
+        path.write_bytes(whole[:length])
+        line = refused(read, path)
+        assert line.startswith(f"{path}: damaged or truncated (")
+        assert line.endswith("; expected a folder, a .tar (.gz, .bz2 or .xz) or a .zip")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_a_damaged_byte_is_one_line(pack, tmp_path, refused):
+    path = write_tar(tmp_path / "archive", [regular(*item) for item in FILES.items()])
+    damaged = bytearray(pack(path.read_bytes()))
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    assert refused(read, path).startswith(f"{path}: ")
+    damaged = bytearray(write_zip(path, FILES).read_bytes())
+    damaged[damaged.index(b"two" * 300)] ^= 1
+    path.write_bytes(damaged)
+    assert refused(read, path).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_packed_file_that_would_fill_the_disk_is_one_line(pack, tmp_path, refused, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 1000)
+    monkeypatch.setattr(archives, "BLOCK", 1000)
+    path = tmp_path / "data.tar.gz"
+    path.write_bytes(pack(bytes(10**6)))
+    wanted = "unpacks to [0-9]+ bytes or more; at most [0-9]+: 1000, or 20 times its packed size"
+    assert re.search(wanted, refused(lambda: archives.opened(path).__enter__()))
+    assert re.search(wanted, refused(lambda: archives.unpacked(path)))
+
+
+def test_a_member_of_a_zip_that_would_fill_the_memory_is_one_line(tmp_path, refused, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 1000)
+    with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(10**6))
+    assert "zeros: unpacks to 1000000 bytes" in refused(lambda: archives.opened(tmp_path / "data.zip").__enter__())
+
+
+GENERATOR = np.random.default_rng(5)
+# Written in an order that is no order of names.
+PICTURES = {
+    f"{part}/{kind}/{name}.png": GENERATOR.integers(0, 256, (6, 9, 3), np.uint8)
+    for part, kind, name in [
+        ("test", "eel", "1"),
+        ("train", "eel", "2"),
+        ("train", "cat", "10"),
+        ("train", "cat", "9"),
+        ("test", "cat", "7"),
+        ("train", "dog", "a"),
+        ("test", "dog", "b"),
+        ("train", "eel", "1"),
+    ]
+}
+
+
+@pytest.fixture
+def pictures():
+    """An image folder's files, to be changed by the test."""
+    return {name: encoded(pixels) for name, pixels in PICTURES.items()}
+
+
+@pytest.fixture
+def prepare(tmp_path):
+    """Prepare an image folder, as files or packed; returns the path of its prepared form."""
+
+    def make(pictures, pack=None, **entry):
+        path = tmp_path / ("pictures.tar" if pack else "pictures")
+        if pack:
+            path.write_bytes(packed(pictures, pack))
+        else:
+            for name, content in pictures.items():
+                (path / name).parent.mkdir(parents=True, exist_ok=True)
+                (path / name).write_bytes(content)
+        preparation.prepare("mine", {"reader": "image-folder", "path": str(path), **entry}, out=tmp_path / "out.npz")
+        return tmp_path / "out.npz"
+
+    return make
+
+
+@pytest.mark.parametrize("pack", [None, "w:", "w:gz", "w:xz"])
+def test_pixels_labels_and_order_are_those_of_the_files(pack, pictures, prepare):
+    found = arrays.read_npz(prepare(pictures, pack))
+    assert found["classes"].tolist() == ["cat", "dog", "eel"]
+    for part, labels in {"train": [0, 0, 1, 2, 2], "test": [0, 1, 2]}.items():
+        assert found[f"{part}_labels"].tolist() == labels
+        names = sorted(name for name in PICTURES if name.startswith(part))
+        assert found[f"{part}_images"].tobytes() == np.stack([PICTURES[name] for name in names]).tobytes()
+        assert found[f"{part}_images"].dtype == np.uint8
+
+
+def test_a_folder_around_both_is_looked_into(pictures, prepare):
+    plain = prepared.load(prepare(pictures)).sha256
+    assert (
+        prepared.load(prepare({f"pictures-1.0/{name}": data for name, data in pictures.items()}, "w:")).sha256 == plain
+    )
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5), (3, 11), (40, 31)])
+def test_images_of_many_sizes_are_brought_to_one(shape, pictures, prepare):
+    tall = np.full((*shape, 3), 90, np.uint8)
+    tall[..., 1] = 200
+    found = arrays.read_npz(prepare(pictures | {"train/dog/a.png": encoded(tall)}, image_size=5))
+    assert found["train_images"].shape == (5, 5, 5, 3)
+    assert (found["train_images"][2] == [90, 200, 90]).all()
+    # Where none need be scaled, the middle of each is taken.
+    found = arrays.read_npz(prepare(pictures, image_size=6))
+    assert (found["train_images"][2] == PICTURES["train/dog/a.png"][:, 1:7]).all()
+
+
+TINY = encoded(np.zeros((6, 8, 3), np.uint8))
+BAD_FILES = {
+    "another size": (
+        {"train/eel/0.png": TINY},
+        "train/eel/0.png: 8 x 6 pixels where others have 9 x 6; one size, or image_size in the data set's entry",
+    ),
+    "no image": ({"train/cat/0.png": b"no image"}, "train/cat/0.png: does not decode (no known format); allowed: BMP"),
+    "16 bits": (
+        {"train/cat/0.png": encoded(np.zeros((6, 9), np.uint16))},
+        "train/cat/0.png: an image of mode I;16; allowed: 8 bits a channel",
+    ),
+    "no class": ({"train/0.png": TINY}, "train/0.png: an image outside the class folders; expected train/<class>/"),
+    "class without test": ({"train/fox/0.png": encoded(PICTURES["train/dog/a.png"])}, "test_labels: class fox has no"),
+}
+
+
+@pytest.mark.parametrize(("change", "found"), BAD_FILES.values(), ids=list(BAD_FILES))
+@pytest.mark.parametrize("pack", [None, "w:gz"])
+def test_a_bad_file_is_one_line_and_nothing_is_left(pack, change, found, pictures, prepare, tmp_path, refused):
+    line = refused(prepare, pictures | change, pack)
+    path = tmp_path / ("pictures.tar" if pack else "pictures")
+    assert line.startswith(f"{path}: {found}")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_without_one_of_its_parts_is_one_line(pictures, prepare, tmp_path, refused):
+    line = refused(prepare, {name: data for name, data in pictures.items() if not name.startswith("test")})
+    assert line == (
+        f"{tmp_path / 'pictures'}: test/: no image found; expected train/<class>/<image> and test/<class>/<image>"
+    )
+
+
+def test_a_strip_that_would_be_scaled_to_gigabytes_is_one_line(pictures, prepare, refused):
+    pictures["train/eel/strip.png"] = encoded(np.zeros((1, 60_000, 3), np.uint8))
+    line = refused(lambda: prepare(pictures, image_size=224))
+    assert line.endswith(
+        "eel/strip.png: does not decode (60000 x 1 pixels are longer than wide by more than 100 times); "
+        "allowed: BMP, GIF, JPEG, PNG, PPM, TIFF, WEBP"
+    )
+
+
+# Files of data sets over real HTTP, from a server of the test's own on this machine
+
 
 CONTENT = np.random.default_rng(4).integers(0, 256, 300_000, np.uint8).tobytes()
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -166,31 +423,12 @@ def test_a_file_in_its_place_is_not_downloaded_and_a_part_that_is_whole_only_ver
     assert server.asked == asked
 
 
-def test_a_server_that_is_busy_is_asked_again(server, fetch):
-    server.statuses = (503, 500)
-    assert fetch(url=server.url)["sha256"] == SHA256
-    assert len(server.asked) == 3
-
-
 def test_a_file_that_is_not_there_is_asked_for_once_and_told_in_one_line(server, fetch, tmp_path, refused):
     server.statuses = (404, 404)
     line = refused(lambda: fetch(url=server.url))
     assert line.startswith(f"{tmp_path / 'data/file.bin'}: no such file, and it cannot be downloaded (404 ")
     assert line.endswith(f"; get it from {server.url} and put it there")
     assert len(server.asked) == 1
-    assert here(tmp_path) == []
-
-
-def test_no_network_is_one_line_with_the_file_where_to_get_it_and_where_to_put_it(
-    fetch, tmp_path, refused, monkeypatch
-):
-    monkeypatch.setattr(fetching, "PAUSES", (0, 0))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}/file"
-        line = refused(lambda: fetch(url=url))
-    assert line.startswith(f"{tmp_path / 'data/file.bin'}: no such file, and it cannot be downloaded (")
-    assert line.endswith(f"; get it from {url} and put it there")
     assert here(tmp_path) == []
 
 
@@ -221,23 +459,6 @@ def test_without_a_checksum_a_part_of_another_session_is_not_trusted(server, fet
     assert server.asked == [None, f"bytes={BLOCK}-"]
 
 
-def test_two_fetches_at_once_download_once(server, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    source = {"path": str(tmp_path / "data/file.bin"), "checksum": f"sha256:{SHA256}", "url": server.url}
-    entry = {"reader": "npz", **source}
-    both = [
-        threading.Thread(target=fetching.fetch, args=("made", entry), kwargs={"out": tmp_path / f"{number}.json"})
-        for number in range(2)
-    ]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join()
-    assert (tmp_path / "data/file.bin").read_bytes() == CONTENT
-    assert server.asked == [None]
-    assert here(tmp_path) == ["0.json", "1.json", "data/file.bin"]
-
-
 @pytest.mark.parametrize("where", ["url", "page"])
 def test_a_file_of_ones_own_with_another_checksum_is_one_line_and_stays(where, fetch, tmp_path, refused):
     (tmp_path / "data").mkdir()
@@ -266,18 +487,6 @@ def test_the_digest_of_a_folder_follows_names_and_contents(fetch, tmp_path):
         assert record["bytes"] == 3
         digests.append(record["sha256"])
     assert len(set(digests)) == 3
-
-
-def test_every_file_of_a_data_set_is_recorded(tmp_path):
-    entry = {"files": {}}
-    for role in ("images", "partition"):
-        (tmp_path / role).write_text(role)
-        entry["files"][role] = {"path": str(tmp_path / role)}
-    fetching.fetch("made", entry, out=tmp_path / "sources.json")
-    records = files.read_json(tmp_path / "sources.json")["sources"]
-    assert [record["sha256"] for record in records] == [
-        hashlib.sha256(role.encode()).hexdigest() for role in ("images", "partition")
-    ]
 
 
 def test_nothing_is_downloaded_to_a_place_outside_the_folder_or_over_a_link(server, fetch, tmp_path, refused):
