@@ -445,5 +445,3 @@ def test_a_recipe_plans_what_is_trained_with_it(demo):
     trained = {job for job in demo if job[0] in SPEC and job[2] == "faces"}
     assert len([job for job in trained if job[0] == "train"]) == 5 + 5 + 5 * 2 + 2
     assert changed(demo, DEMO | {"recipes": recipes}) == trained
-
-

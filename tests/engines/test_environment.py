@@ -251,16 +251,6 @@ def test_a_framework_s_own_word_counts_on_gpus(tmp_path, monkeypatch, engine, fi
     assert installed is None or (Path(installed.origin).parent / file).exists()
 
 
-@pytest.mark.parametrize(("plugins", "gpus"), [((), False), (("jax_cuda12_plugin",), True), (("jaxtyping",), False)])
-def test_jax_computes_on_gpus_by_a_plugin(tmp_path, monkeypatch, plugins, gpus):
-    for name in ("jax", *plugins):
-        about = tmp_path / f"{name}-1.dist-info/METADATA"
-        about.parent.mkdir()
-        about.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert serving._computes_on_gpus("jax") is gpus
-
-
 @pytest.mark.parametrize("engine", FRAMEWORKS)
 def test_a_framework_without_gpu_kernels_serves_no_gpu_and_what_to_install_is_told(machine, engine):
     machine([V100], cuda=False)
@@ -363,16 +353,6 @@ def test_a_registry_entry_accepts_its_own_device_and_no_other(entry):
     wanted = config.registered("hardware")[entry]["device"]
     every = [*NAMES.values(), *OTHERS]
     assert [name for name in every if accelerators.is_called(wanted, name)] == [NAMES[entry]]
-
-
-def test_a_device_is_called_by_whole_words_in_their_order():
-    for wanted, name in (("TPU v2", "TPU v2-8"), ("A100 MIG 1g.5gb", "NVIDIA A100 MIG 1g.5gb"), ("", "anything")):
-        assert accelerators.is_called(wanted, name)
-    for wanted, name in (("TPU v2", "TPU v3-8"), ("5000 RTX", "Quadro RTX 5000")):
-        assert not accelerators.is_called(wanted, name)
-
-
-WANTED = {"name": "mine", "accelerator": "gpu", "device": "V100"}
 
 
 @pytest.mark.parametrize(

@@ -254,20 +254,6 @@ def test_smelu_bends_by_at_most_one_over_two_beta_and_relu_has_a_corner(bent):
     assert sharpest("relu 1") == pytest.approx(1 / step, rel=0.02)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"activation": "gelu"}, "options.activation: found 'gelu'; allowed: relu, swish, smelu"),
-        ({"activation": "smelu", "beta": 0}, "options.beta: found 0; a number above 0"),
-    ],
-)
-def test_what_is_none_is_one_line(options, said, own_workshop):
-    here = own_workshop("build", options, module="toolnoise.models.smallcnn", size=(8, 8, 1))
-    done = here.attempt()
-    assert done.returncode == 2
-    assert said in done.stderr.splitlines()[-1]
-
-
 # What layers give of test images: which layers, in what order, and the numbers beside Keras's own
 
 

@@ -1,8 +1,8 @@
 """A portable tooling has the same bits on every maker's x86 processor: this one, and those that QEMU emulates.
 
 It needs QEMU 7.2 or later (Debian's package qemu-user). Emulated processors have other makers, caches and instruction
-sets: `Haswell` is an Intel, `EPYC` an AMD. QEMU has no AVX-512, and gives the nearest number where a maker's instruction
-gives an estimate (`rsqrtps`). On each framework a tooling that is not portable shows that a difference is found.
+sets: `Haswell` is an Intel, `EPYC` an AMD. QEMU has no AVX-512, and computes to the nearest number what a maker's
+instruction only estimates (`rsqrtps`). A tooling that is not portable shows that a difference is found.
 """
 
 import itertools

@@ -86,23 +86,6 @@ def test_a_record_of_other_types_is_one_line(change, says, make_run, refused):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("0.5,", "0x1,", "line 2, train_loss: found '0x1'; a number, or nan"),
-        ("0.5,", "-1e300,", "line 2, train_loss: found '-1e300'; a number, or nan"),
-        (",0.5", "", "found fields more or fewer"),
-        ("train_loss", "epoch", "line 1: found a column twice; the history that train wrote"),
-        ("\n2,", "\ninf,", "line 3, epoch: found 'inf'; a whole number"),
-    ],
-)
-def test_a_history_with_a_wrong_field_is_one_line(old, new, says, make_run, refused):
-    record = Path(make_run(1, lambda parts: parts["record"]["spec"]["recipe"].update(epochs=3)))
-    history = record.with_name("history.csv")
-    history.write_text(history.read_text().replace(old, new, 1))
-    assert says in refused(runs.read(record).history)
-
-
-@pytest.mark.parametrize(
     "damage",
     [
         lambda path: path.unlink(),
@@ -209,20 +192,6 @@ def change(run, edit):
     edit(tensors)
     arrays.write_npz(path, tensors)
     return path
-
-
-def test_cycles_divide_the_epochs_and_a_recipe_from_before_there_were_any_has_one(make_run, refused):
-    record = Path(make_run(1, lambda parts: parts["record"].update(epochs=3)))
-    value = files.read_json(record)
-    cycles = value["spec"]["recipe"] | {"epochs": 3, "cycles": 2}
-    files.write_json(record, value | {"spec": value["spec"] | {"recipe": cycles}})
-    assert "spec.recipe.cycles: found 2; a divisor of its 3 epochs" in refused(runs.read, record)
-    without = {key: part for key, part in value["spec"]["recipe"].items() if key != "epochs"}
-    files.write_json(record, value | {"spec": value["spec"] | {"recipe": without}})
-    assert "run.json: spec.recipe.epochs: no such key" in refused(runs.read(record).snapshots)
-    del value["spec"]["recipe"]["cycles"]
-    files.write_json(record, value)
-    assert len(runs.read(record).snapshots()) == 1
 
 
 # test_checkpoints

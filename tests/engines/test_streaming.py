@@ -58,20 +58,6 @@ def test_streamed_training_gives_the_bits_of_training_in_memory(part_bytes, here
     assert files.read_json(here.folder / f"{part_bytes}.json")["data_sha256"] == in_memory.record["data_sha256"]
 
 
-def test_a_damaged_image_ends_a_streamed_run_in_one_line(here, refusal):
-    entry = here.spec().dataset.json
-    path = here.folder / "damaged.npz"
-    preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, out=path)
-    damaged = bytearray(path.read_bytes())
-    damaged[len(damaged) // 4] ^= 1  # among the training images
-    path.write_bytes(damaged)
-    files_of_it = ["--data", path, "--weights", "w.npz", "--history", "h.csv", "--record", "r.json"]
-    command = ["train", *here.options_of(here.spec()), *files_of_it, "--checkpoint", "c.npz"]
-    line = refusal(here.toolnoise(here.folder, *command))
-    assert line == f"toolnoise: {path}: an image is damaged; remove the file to have it prepared again"
-    assert not list(here.folder.glob("[chrw].*"))
-
-
 def with_margin(here, margin):
     """Lay a border of other pixels around every image of the workshop's data."""
     found = arrays.read_npz(here.folder / here.data)
@@ -96,22 +82,6 @@ def test_a_batch_is_exactly_the_planned_windows_of_larger_images(margin, crop, o
     assert plan.offsets.max() == margin + 2 * crop
     seen = trained.weights["recorder/seen"]
     assert seen.tobytes() == reference_batch(here.dataset().train.images, plan, crop, margin).tobytes()
-
-
-def test_a_network_is_tested_on_the_middle_of_larger_images(own_workshop):
-    plain, larger = (own_workshop("recorder", {"batch": 32}, epochs=1) for _ in range(2))
-    with_margin(larger, 3)
-    record = plain.train().record
-    for here in (plain, larger):
-        # The same network for both.
-        files.write_json(here.folder / "out/run.json", record)
-        (here.folder / "out/weights.npz").write_bytes((plain.folder / "cpu-control-1/weights.npz").read_bytes())
-        outputs = ["--logits", "l.npy", "--index", "l.json", "--records", "out/run.json"]
-        command = ["predict", *here.options_of(here.spec()), "--data", here.data, *outputs]
-        done = here.toolnoise(here.folder, *command)
-        assert done.returncode == 0, done.stderr
-    one, other = (arrays.read_npy(here.folder / "l.npy") for here in (plain, larger))
-    assert one.tobytes() == other.tobytes()
 
 
 # ImageNet's originals in training: boxes and resizing are TensorFlow's, and the same bits on every framework

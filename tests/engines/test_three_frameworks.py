@@ -1,6 +1,5 @@
 """Three frameworks, one training: what is the same to the bit, and how near the rest is to exact arithmetic."""
 
-import itertools
 import json
 import sys
 from dataclasses import replace
@@ -84,14 +83,6 @@ def test_control_repeats_bit_for_bit_and_noise_does_not(framework, smooth, contr
     assert again.digests == control[framework].digests
     assert noisy.weight_bytes != again.weight_bytes
     assert noisy.record["initial_sha256"] == again.record["initial_sha256"]
-
-
-def test_no_two_frameworks_end_in_the_same_bits(control):
-    for one, other in itertools.combinations(control.values(), 2):
-        assert one.weight_bytes != other.weight_bytes
-        assert list(one.weights) == list(other.weights)
-        for path, tensor in one.weights.items():
-            np.testing.assert_allclose(tensor, other.weights[path], rtol=0, atol=1e-3, err_msg=path)
 
 
 @pytest.mark.parametrize("padding", ["zeros", "black"])
@@ -218,12 +209,6 @@ def test_batch_normalisation_keeps_the_running_statistics_of_its_batch(framework
         assert error(found[f"after/bn/moving_{name}"], 0.99 * before + 0.01 * batch) < ROUNDING, name
 
 
-def test_the_variance_of_a_batch_holds_where_its_mean_is_large(framework, smooth):
-    found = smooth[framework].drive("networks", "large_means")
-    for ratio, worst in zip(found["ratios"], found["errors"], strict=True):
-        assert worst < ROUNDING, ratio
-
-
 @pytest.mark.parametrize("framework", ["jax", "torch"])
 def test_shipped_formulas_are_others(framework, on_each, updates, tmp_path, skip_without):
     skip_without(framework)
@@ -341,15 +326,6 @@ def test_weights_trained_by_one_framework_give_their_logits_in_another_but_for_r
         moments = w["bn/moving_mean"].astype(np.float64), w["bn/moving_variance"].astype(np.float64)
         assert found.dtype == np.float32
         assert error(found, forward(w, images, moments)[-1]) < ROUNDING
-
-
-def test_every_step_is_in_the_table_of_kernels(framework, steps):
-    calls, times = steps[framework]["calls"], steps[framework]["microseconds"]
-    assert (times >= 0).all()
-    assert times.sum() > 0
-    assert (np.diff(times) <= 0).all()
-    # 64 images in batches of 8.
-    assert (calls % 8 == 0).mean() > 0.5
 
 
 def test_a_state_in_the_middle_goes_on_in_a_fresh_process_with_the_same_bits(framework, toolings, own_workshop):

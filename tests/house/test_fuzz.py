@@ -1,6 +1,5 @@
 """The fuzzers: every verb has command lines, cases can be repeated, and none writes into the study it starts from."""
 
-import decimal
 import importlib.util
 import json
 import os
@@ -27,7 +26,7 @@ def test_every_verb_is_fuzzed(monkeypatch):
     spec = importlib.util.spec_from_file_location("fuzz", ROOT / "tests/fuzz/fuzz.py")
     monkeypatch.setitem(sys.modules, "fuzz", fuzz := importlib.util.module_from_spec(spec))
     spec.loader.exec_module(fuzz)
-    # The study that it changes has a job of every kind: tests/workflow/test_rules.py.
+    # The study that it changes has a job of every kind: tests/workflow/test_plans.py.
     assert fuzz.BY_HAND.keys() == cli.VERBS.keys()
 
 
@@ -92,26 +91,6 @@ def test_the_strict_reading_passes_and_a_lenient_one_is_found(fuzz, tmp_path, mo
     assert {"trap", "repeated key", "bad reference"} <= kinds
 
 
-def test_a_number_that_is_changed_is_found(fuzz, tmp_path, monkeypatch):
-    read = config.read_yaml
-
-    def off_by_a_bit(path):
-        study = read(path)
-        study["recipes"]["short"]["learning_rate"] *= 1 + 2**-52
-        return study
-
-    rule = config.schema()["$defs"]["recipe"]["properties"]["learning_rate"]
-    allowed = fuzz.changes.scalar_oracle(("recipes", "short", "learning_rate"), rule, "1e-3", decimal.Decimal("1e-3"))
-    path = tmp_path / "study.yaml"
-    path.write_text(
-        fuzz.changes.written(fuzz.changes.PLAIN).lstrip().replace("learning_rate: 0.25", "learning_rate: 1e-3")
-    )
-    one = fuzz.changes.Case(path.read_bytes(), "number", "", allowed, sense=True)
-    assert fuzz.judged(one, str(path))[0] == []
-    monkeypatch.setattr(config, "read_yaml", off_by_a_bit)
-    assert "read as 0.001" in fuzz.judged(one, str(path))[0][0]
-
-
 # The mutations of the fuzzer: each case can be repeated, and none writes into the study that it starts from
 
 
@@ -162,31 +141,3 @@ def test_a_seed_gives_the_same_bad_file_and_leaves_the_good_one(name, mutations,
         assert (study / name).read_bytes() == before
         said.append(results[0][0])
     assert len(set(said)) > SEEDS / 4
-
-
-def test_a_member_of_an_archive_is_changed_as_a_file_is(mutations, study, monkeypatch):
-    monkeypatch.chdir(study)
-    for seed in range(SEEDS):
-        good = (study / "a.tar.gz").read_bytes()
-        assert mutations.tar_members(study / "a.tar.gz", random.Random(seed))
-        (study / "a.tar.gz").write_bytes(good)
-    assert sorted(path.name for path in study.iterdir()) == sorted(
-        ["a.json", "a.yaml", "a.csv", "a.py", "a.npy", "a.npz", "a.tar.gz"]
-    )
-
-
-def test_an_array_of_any_shape_is_changed(mutations):
-    for shape in ((), (0,), (2, 0), (3, 1)):
-        for seed in range(SEEDS):
-            changed, said = mutations._array(np.zeros(shape, np.float32), random.Random(seed))
-            assert isinstance(changed, np.ndarray)
-            assert said
-
-
-def test_arguments_are_changed_one_at_a_time(mutations):
-    words = ["plan", "--sd", "0.3", "--gain", "0.3"]
-    for seed in range(SEEDS):
-        changed, said = mutations.of_arguments(words, random.Random(seed))
-        assert mutations.of_arguments(words, random.Random(seed)) == (changed, said)
-        assert changed[0] == "plan"
-        assert abs(len(changed) - len(words)) <= 1

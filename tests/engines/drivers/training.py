@@ -1,7 +1,6 @@
 """Steps and epochs of a study's first run: `training.py FUNCTION STUDY DATA OUT ARGUMENT...`."""
 
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from toolnoise.datasets import prepared, streaming
 from toolnoise.engines import State, loss_scale
 from toolnoise.engines.formulas import BETA_1, BETA_2
 from toolnoise.models.initial import initial_weights
-from toolnoise.papers.overhead.profile import kernels_of
 from toolnoise.study import grid
 from toolnoise.training import loop, network
 
@@ -35,14 +33,11 @@ def begin(engine, spec, data, **changes):
 
 
 def first_step(study_file, data_file, out, *others):
-    """An engine's first step, its loss and gradients; its kernels; and the logits that it gives of runs' weights."""
+    """An engine's first step, its loss and gradients, and the logits that it gives of runs' weights."""
     engine, spec, data = opened(study_file, data_file)
     initial = begin(engine, spec, data, optimizer="sgd")
     plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
     found = take_first_step(engine, plan) | {f"initial/{path}": tensor for path, tensor in initial.items()}
-    kernels = kernels_of(engine, plan, nullcontext)
-    found["microseconds"] = np.array([kernel.microseconds for kernel in kernels])
-    found["calls"] = np.array([kernel.calls for kernel in kernels])
     for number, other in enumerate(others):
         engine.restore(State(arrays.read_npz(other), {}, 0))
         found[f"logits/{number}"] = engine.logits(data.test)
