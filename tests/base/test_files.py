@@ -18,9 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolnoise import cli
 from toolnoise.base import arrays, faults, files, scratch, shapes
-from toolnoise.base.arrays import Rows
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.metric_files import VERSION, concatenate
 from toolnoise.base.metric_files import read as read_table
@@ -29,7 +27,6 @@ from toolnoise.base.shapes import AMOUNT, COUNT, FLAG, INTEGER, TEXT
 from toolnoise.checking import tensors
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
-from toolnoise.programs import first_study
 from toolnoise.provenance import statements
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import config
@@ -90,29 +87,6 @@ def test_clean_removes_what_nobody_holds_wherever_it_lies(held, tmp_path):
     assert here(tmp_path) == ["runs"]
     assert here(deep) == sorted([".hidden", os.path.basename(alive)])  # noqa: PTH119
     assert scratch.clean(tmp_path) == []
-
-
-@pytest.mark.parametrize("how", ["file", "folder", "claim"])
-def test_what_is_seen_late_is_made_once(how, tmp_path, monkeypatch):
-    """On a network file system `stat` may not find a new file yet."""
-    stat = Path.stat
-
-    def late(path, **options):
-        if scratch.is_scratch(path.name):
-            raise FileNotFoundError
-        return stat(path, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "stat", late)
-        # One that is tried again without end would fill the disk.
-        made = iter(range(3))
-        for name in ("mkstemp", "mkdtemp"):
-            real = getattr(scratch.tempfile, name)
-            patch.setattr(scratch.tempfile, name, lambda real=real, **options: (next(made), real(**options))[1])
-        opened = os.open
-        patch.setattr(scratch.os, "open", lambda *given, **options: (next(made), opened(*given, **options))[1])
-        with getattr(scratch, how)(tmp_path if how == "folder" else tmp_path / "out.csv"):
-            assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_an_output_is_made_by_one_process_at_a_time(held, tmp_path):
@@ -210,12 +184,6 @@ def test_json_is_sorted_readable_and_ends_a_line(place):
     with pytest.raises(ValueError, match="JSON"):
         files.write_json(place.with_name("other.json"), {"loss": float("nan")})
     assert [path.name for path in place.parent.iterdir()] == [place.name]
-
-
-def test_a_canonical_digest_ignores_the_order_of_keys_and_nothing_else():
-    assert files.canonical_sha256({"a": 1, "b": [1, 2]}) == files.canonical_sha256({"b": [1, 2], "a": 1})
-    values = [{"a": 1}, {"a": 1.0}, {"a": True}, {"a": "1"}, {"a": None}, {"a": [1]}, {"b": 1}, [1, 2], [2, 1]]
-    assert len(set(map(files.canonical_sha256, values))) == len(values)
 
 
 def test_equal_arrays_are_equal_bytes_whenever_they_are_written(tmp_path, monkeypatch):
@@ -353,14 +321,6 @@ def test_arrays_are_read_as_they_were_written(path):
             assert np.array_equal(found, array)
 
 
-def test_rows_give_the_bytes_of_the_whole_array(path, tmp_path):
-    arrays.write_npz(path, FOUND)
-    images = FOUND["images"]
-    rows = Rows(images.shape, images.dtype, (images[number, :, ::-1][:, ::-1] for number in range(5)))
-    arrays.write_npz(tmp_path / "rows.npz", {**FOUND, "images": rows}.items())
-    assert (tmp_path / "rows.npz").read_bytes() == path.read_bytes()
-
-
 def test_a_mapped_array_stays_in_its_file_and_a_compressed_one_cannot_be_mapped(path, refused):
     arrays.write_npz(path, FOUND)
     read = arrays.read_npz(path, mapped=("images", "labels"))
@@ -397,29 +357,6 @@ def test_an_npy_that_claims_more_than_it_has_or_than_can_be_is_refused_without_a
         arrays.read_npz(path)
     with path.open("rb") as file, pytest.raises(ValueError, match=r"a\.npy claims -?\d+ bytes"):
         arrays.unpack(file)
-
-
-def test_an_npy_that_claims_fewer_numbers_than_it_has_is_refused(tmp_path):
-    """NumPy would leave the rest unread, and with it the checksum at its end."""
-    path = zipped(tmp_path / "a.npz", [npy(np.zeros(1, np.float32)), bytes(8)])
-    with pytest.raises(BadInput, match=r"a\.npy claims 4 bytes and has 12"):
-        arrays.read_npz(path)
-
-
-def test_a_packed_array_that_would_fill_the_memory_is_refused_with_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "LARGEST_UNPACKED", 10**5)
-    path = zipped(tmp_path / "a.npz", [bytes(10**6)], zipfile.ZIP_DEFLATED)
-    with pytest.raises(
-        BadInput, match=r"a\.npy: unpacks to 1000000 bytes or more; at most 100000: 100000, or 20 times"
-    ):
-        arrays.read_npz(path)
-
-
-@pytest.mark.parametrize("mapped", [(), ("a",)], ids=["read", "mapped"])
-@pytest.mark.parametrize("content", [b"", b"x", b"\x93NUMPX" + bytes(100)], ids=["empty", "text", "another mark"])
-def test_a_member_that_is_no_array_is_one_line(content, mapped, tmp_path):
-    with pytest.raises(BadInput, match=r"a\.npz: damaged or truncated \(a\.npy is no array\)"):
-        arrays.read_npz(zipped(tmp_path / "a.npz", [content]), mapped)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
@@ -547,16 +484,6 @@ def test_too_little_memory_is_one_line_with_the_job_and_what_was_asked_for(error
     assert line.startswith(f"train smallcnn/1: not enough memory: {asked}")
 
 
-def test_what_fails_beside_the_output_is_not_called_the_output(monkeypatch, capfd):
-    def fails(_):
-        raise OSError(errno.EIO, "read")
-
-    monkeypatch.setattr(first_study, "write", fails)
-    with pytest.raises(SystemExit):
-        cli.main(["init", "command"])
-    assert capfd.readouterr().err == "toolnoise: a file: the disk reports an input/output error\n"
-
-
 @pytest.mark.parametrize("error", [ValueError("a defect"), OSError("unknown"), FileNotFoundError(2, "no", "x")])
 def test_a_defect_stays_a_traceback(error):
     with pytest.raises(type(error)), errors_in_one_line():
@@ -578,14 +505,6 @@ def test_what_is_no_file_is_never_replaced(make, what, tmp_path):
         with pytest.raises(BadInput, match=f"out: {what} is in the way"):
             write(tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_a_mapped_array_has_its_place_on_the_disk_before_it_is_filled(tmp_path):
-    with arrays.filling_npy(tmp_path / "a.npy", (1000, 1000)) as array:
-        (scratch,) = tmp_path.iterdir()
-        assert scratch.stat().st_blocks * 512 >= 4_000_000
-        array[:] = 1
-    assert np.load(tmp_path / "a.npy").sum() == 1e6
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

@@ -141,12 +141,6 @@ def test_what_could_be_anything_but_a_name_is_refused(path, name, written, built
     assert "a name of letters, digits, '-', '_' and '+'" in refused(built, written)
 
 
-@pytest.mark.parametrize("builder", ["a:b\n", "a.b", ":b", "a:", "a b:c", "a/b:c", "a:b()"])
-def test_a_builder_that_names_no_function_is_refused(builder, written, built, refused):
-    written["models"] = {"mine": {"builder": builder}}
-    assert "package.module:function" in refused(built, written)
-
-
 BAD_FILES = {
     "empty": ("", "found null"),
     "text": ("study", 'found "study"'),
@@ -279,30 +273,6 @@ def test_a_number_of_a_kept_study_is_read_as_it_was_written(rate, written, tmp_p
     assert (found, type(found)) == (rate, float)
 
 
-def test_resolving_fills_in_every_default_and_only_the_entries_that_the_grid_names(written):
-    del written["seed"]
-    written["models"] = {"unused": {"builder": "a:b"}}
-    resolved = config.resolve(written, "one.yaml")
-    assert resolved["seed"] == 0
-    assert list(resolved["models"]) == ["smallcnn"]
-    assert resolved["models"]["smallcnn"]["options"] == {}
-    assert list(resolved["hardware"]) == ["cpu", "noisy"]
-    assert resolved["hardware"]["noisy"] == {
-        "accelerator": "cpu",
-        "engine": "tensorflow",
-        "formulas": "common",
-        "environment": "",
-        "device": "",
-        "gpu_model": "",
-        "precision": "float32",
-        "tf32": False,
-        "kernels": "onednn",
-        "isa": "avx2",
-        "threads": 1,
-        "impl_noise": "native",
-    }
-
-
 def test_changing_one_key_of_a_registry_entry_keeps_the_others(written):
     plain = config.resolve({**written, "recipes": {}}, "one.yaml")["recipes"]["digits"]
     changed = config.resolve({**written, "recipes": {"digits": {"crop": 3}}}, "one.yaml")["recipes"]["digits"]
@@ -384,30 +354,6 @@ def put_files(folder, *names, text=STUDY):
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        (STUDY, True),
-        ("# mine\noverhead: {}\n'study': mine\n", True),
-        ("study: mine\ngrid: [unclosed\n", True),
-        ("study: mine\n", False),
-        ("name: an environment\ndependencies:\n  study: 1\n  grid: 2\n", False),
-        ("", False),
-    ],
-)
-def test_a_study_file_is_known_by_its_keys(folder, text, found):
-    put_files(folder, "one.yaml", text=text)
-    assert study_files.is_study("one.yaml") == found
-
-
-def test_a_study_kept_with_results_is_known_however_its_text_is_laid_out(folder, written):
-    files.write_json(folder / "study.json", config.resolve(written, "tiny.yaml"))
-    assert study_files.is_study("study.json")
-    assert not study_files.is_study("absent.json")
-    (folder / "record.json").write_text(json.dumps({"spec": {"study": 1, "grid": 2}}, indent=1))
-    assert not study_files.is_study("record.json")
 
 
 @pytest.mark.parametrize(

@@ -126,13 +126,6 @@ def test_channels_may_be_normalised_as_imagenets_are(outside, prepare_npz):
     np.testing.assert_allclose(images, np.broadcast_to(expected, images.shape), rtol=1e-6)
 
 
-def test_grey_may_be_normalised_as_mnists_is_and_not_as_imagenets_are(digits, refused):
-    images = prepared.load(digits, "mnist").test.images
-    np.testing.assert_allclose(images, (prepared.load(digits).test.images - 0.1307) / 0.3081, rtol=1e-5, atol=1e-6)
-    line = refused(prepared.load, digits, "imagenet")
-    assert line == f"{digits}: train_images: found 1 channels; normalise: imagenet is for 3"
-
-
 def test_each_image_is_normalised_by_itself_and_a_flat_one_to_zeros(digits, outside, prepare_npz):
     images = prepared.load(digits, "per-image").test.images.astype(np.float64)
     assert images.mean(axis=(1, 2, 3)) == pytest.approx(np.zeros(500), abs=1e-6)
@@ -401,23 +394,6 @@ def test_what_nobody_asks_for_any_more_is_not_made():
     assert threading.active_count() == threads
 
 
-def test_a_thread_of_the_pool_may_be_the_one_that_ends_it():
-    ended, left = threading.Event(), threading.Event()
-
-    def made(item):
-        # As the garbage collector may, whichever thread it happens to run in.
-        if item == 1 and left.wait(30):
-            results.close()
-            ended.set()
-        return item
-
-    results = ahead(made, range(1000))
-    assert next(results) == 0
-    left.set()
-    assert ended.wait(30)
-    assert list(results) == []
-
-
 # Originals: kept as their files have them; a box of each is drawn, decoded and resized, exactly
 
 
@@ -475,12 +451,6 @@ def test_every_box_is_the_first_that_fits_of_an_image_s_own_attempts():
     assert drawn(LAW, [[1, 90], [700, 20]]).tolist() == [[0, 0, 1, 90], [0, 0, 700, 20]]
 
 
-def test_the_middle_is_seven_eighths_of_the_shorter_side():
-    sizes = np.array([[375, 500], [256, 256], [500, 333], [1, 1], [3, 9]])
-    expected = [[24, 86, 328, 328], [16, 16, 224, 224], [105, 21, 291, 291], [0, 0, 1, 1], [1, 4, 2, 2]]
-    assert originals.middle_boxes(sizes).tolist() == expected
-
-
 # Resizing
 
 
@@ -509,11 +479,6 @@ def test_a_box_is_resized_exactly(box):
     pixels = np.random.default_rng(5).integers(0, 256, (40, 31, 3), np.uint8)
     found = originals.resized(pixels, np.array(box), SIDE)
     assert found.tobytes() == resized_in_words(pixels, box, SIDE).tobytes()
-
-
-def test_the_largest_sums_fit():
-    white = np.full((3, 5, 3), 255, np.uint8)
-    assert (originals.resized(white, np.array([0, 0, 3, 5]), 4096) == 255).all()
 
 
 # Prepared data

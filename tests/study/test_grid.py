@@ -10,7 +10,7 @@ from toolnoise import streams
 from toolnoise.base import program
 from toolnoise.base.files import canonical_sha256
 from toolnoise.datasets import sources
-from toolnoise.study import config, entries, figure_files, grid, job_code, layout, places
+from toolnoise.study import config, figure_files, grid, job_code, layout, places
 from toolnoise.study.cells import Cell, Pair, Profile
 from toolnoise.study.expected import EXPECTED, METRICS
 from toolnoise.study.variants import VARIANTS
@@ -111,18 +111,6 @@ def test_a_combination_that_is_none_is_one_line_that_says_how_one_is_spelt(varia
     line = refused(built, written)
     assert line.startswith(f"tiny.yaml: grid[0].variants: unknown variant '{variant}'; allowed: algo_impl, algo, ")
     assert "init, shuffle, augment, dropout, impl, bit in this order joined by '+'; bit_N" in line
-
-
-def test_a_combination_says_what_varies_and_when_the_bit_is_moved(written, built):
-    written["grid"][0]["variants"] = ["shuffle+impl", "shuffle+bit_3", "bit"]
-    made = built(written)
-    found = [made.spec(CELL._replace(variant=variant), 2).variant.json for variant in written["grid"][0]["variants"]]
-    assert found == [
-        {"name": "shuffle+impl", "varying": ["shuffle", "impl"]},
-        {"name": "shuffle+bit_3", "varying": ["shuffle", "bit"], "bit_after": 3},
-        {"name": "bit", "varying": ["bit"], "bit_after": 0},
-    ]
-    assert made.minutes[CELL._replace(variant="bit")] == 2 * made.minutes[CELL._replace(variant="shuffle+impl")]
 
 
 def test_a_bit_may_be_moved_in_one_tensor_and_a_spec_says_so_only_then(written, built):
@@ -352,15 +340,6 @@ def test_the_cost_of_determinism_is_measured_for_every_network_on_every_tooling_
     assert len(built(with_overhead(written) | {"grid": []}).profiles) == 2 * 2 * 2 * 5
 
 
-def test_only_leaves_out_measurements_on_other_toolings_and_with_them_all_that_is_not_measured(written, built):
-    study = built(with_overhead(written, hardware=["cpu", "v100"]) | {"only": ["v100"]})
-    assert {profile.hardware for profile in study.profiles} == {"v100"}
-    assert (study.cells, list(study.config["datasets"])) == ((), [])
-    assert study.figure_kinds == ("claims", "claim_parts", "kernels", "overhead")
-    assert built(study.config) == study
-    assert built(with_overhead(written, hardware=["v100"]) | {"only": ["cpu"]}).profiles == ()
-
-
 # Names as the schema allows them.
 FIRST = string.ascii_letters + string.digits
 NAMES = st.tuples(st.sampled_from(FIRST), st.text(FIRST + "_+-", max_size=63)).map("".join)
@@ -455,19 +434,6 @@ def test_a_resolved_study_has_the_runs_of_control_written_out(written, built, tm
     assert {len(seeds) for seeds in kept.seeds.values()} == {5}
 
 
-@pytest.mark.parametrize(
-    ("more", "line"),
-    [
-        ({"seeds": [1, 10_000]}, "grid[0].seeds: found seed 10000 with draws; seeds below 10000"),
-        ({"layers": 12}, "grid[0].layers: found it with draws; a block of its own, without draws"),
-    ],
-    ids=str,
-)
-def test_draws_are_refused_where_they_cannot_be(more, line, written, built, refused):
-    written["grid"] = [written["grid"][0] | {"hardware": ["noisy"], "variants": ["impl"], "draws": 2} | more]
-    assert refused(built, written).endswith(line)
-
-
 def test_what_overhead_excepts_is_not_measured(written, built):
     written["overhead"] = {"models": ["smallcnn", "vgg19"], "hardware": ["cpu", "cpu-eigen"]}
     written["overhead"]["except"] = {"cpu-eigen": ["vgg19"]}
@@ -477,44 +443,7 @@ def test_what_overhead_excepts_is_not_measured(written, built):
     assert built(written | {"only": ["cpu"]}).networks == (("smallcnn", "cpu"), ("vgg19", "cpu"))
 
 
-@pytest.mark.parametrize(
-    ("left_out", "says"),
-    [
-        ({"cpu": ["vgg16"]}, "overhead.except.cpu: found 'vgg16'; among smallcnn, vgg19"),
-        ({"cpu": ["smallcnn", "vgg19"]}, "overhead.except: it leaves no network to measure"),
-        ({"abacus": ["vgg19"]}, "overhead.except"),
-    ],
-)
-def test_except_names_what_is_there_and_leaves_something(written, built, refused, left_out, says):
-    written["overhead"] = {"models": ["smallcnn", "vgg19"], "hardware": ["cpu"], "except": left_out}
-    assert says in refused(built, written)
-
-
 # What entries of toolings and data sets ask a cluster for
-
-
-@pytest.mark.parametrize(
-    ("tooling", "dataset", "expected"),
-    [
-        ({"threads": 1}, {}, 1),
-        ({"threads": 4}, {}, 4),
-        ({"threads": 4}, {"stored_size": "original"}, 8),
-        ({"threads": 16}, {"stored_size": "original"}, 16),
-        ({"threads": 4}, {"stored_size": "original", "cores": 24}, 24),
-        # No run has fewer cores than threads.
-        ({"threads": 4}, {"cores": 2}, 4),
-    ],
-)
-def test_a_run_gets_the_cores_of_its_tooling_or_those_that_its_data_set_asks_for(tooling, dataset, expected):
-    assert entries.cores(tooling, dataset) == expected
-
-
-def test_a_site_whose_gpus_have_no_model_is_asked_for_features_of_the_node(written, built):
-    written["hardware"]["noisy"] |= {"gpu_model": "", "constraint": "v100|v100s"}
-    study = built(written)
-    assert entries.needs(study.tooling("noisy"))["constraint"] == "v100|v100s"
-    # No registry entry names one: an empty one would be a constraint, too.
-    assert {entries.needs(entry)["constraint"] for entry in config.registered("hardware").values()} == {None}
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ from toolnoise.datasets import counting, preparation, prepared
 from toolnoise.datasets.readers import text
 from toolnoise.datasets.sources import sources
 from toolnoise.study import config
-from toolnoise.study.entries import has_groups
 
 GENERATOR = np.random.default_rng(11)
 
@@ -383,29 +382,6 @@ def test_imagenet_in_folders_gives_the_same_bytes(ilsvrc, prepare, tmp_path):
     assert folders["test_images"].tobytes() == archives["test_images"][by_class].tobytes()
 
 
-def corrupted(ilsvrc, tmp_path, **changes):
-    """Write the development kit with other members; those that are None are left out."""
-    kit = {**ilsvrc["kit"]}
-    for name in list(kit):
-        for end, content in changes.items():
-            if name.removesuffix(".txt").removesuffix(".mat").endswith(end):
-                kit[name] = content
-    kit = {name: content for name, content in kit.items() if content is not None}
-    (tmp_path / "devkit.tar.gz").write_bytes(packed(kit, "w:gz"))
-
-
-@pytest.mark.parametrize(
-    ("changes", "found"),
-    [
-        ({"truth": b"2\n1\n"}, "data/ILSVRC2012_validation_ground_truth.txt: found 2 labels; one for each of the 6 of"),
-        ({"meta": None}, "data/meta.mat: no such member"),
-    ],
-)
-def test_a_bad_development_kit_is_one_line(changes, found, ilsvrc, prepare, tmp_path, refused):
-    corrupted(ilsvrc, tmp_path, **changes)
-    assert refused(lambda: read_imagenet(prepare, ilsvrc)).startswith(f"{tmp_path / 'devkit.tar.gz'}: {found}")
-
-
 # The reader of text, against a few lines that do the same in another way, and on files in their published form
 
 
@@ -416,13 +392,6 @@ TREEBANK = {
     " mr. <unk> is chairman of <unk> n.v. the dutch publishing group \n",
     "valid": " the board of the group \n",
     "test": " no it was n't black monday \n the board is old \n",
-}
-# In the form of wiki.train.tokens: empty lines, headings between `=`, and `@-@` where a hyphen was.
-WIKITEXT = {
-    "train": " \n = Valkyria Chronicles III = \n \n Senjō no Valkyria 3 : <unk> Chronicles ( Japanese : 戦場の ) \n"
-    " is a tactical role @-@ playing game \n",
-    "valid": " \n = Homarus = \n",
-    "test": " \n = Robert <unk> = \n \n Robert is a role @-@ playing actor \n",
 }
 
 
@@ -456,11 +425,6 @@ def names(raw, part):
 def folder(tmp_path_factory):
     """One folder for all examples of a test that draws them."""
     return tmp_path_factory.mktemp("drawn")
-
-
-@pytest.fixture(scope="module")
-def poem():
-    return text.read("poem", config.registered("datasets")["paradise-lost"], 1, None)
 
 
 @given(st.binary(min_size=1), st.integers(1, 9))
@@ -545,18 +509,6 @@ def test_groups_are_by_the_count_of_the_label_in_the_whole_training_part(folder,
         assert part.groups.reshape(-1, len(raw.groups)).tolist() == wanted[1 : used + 1]
 
 
-def test_groups_are_named_by_their_bounds_in_order(tmp_path):
-    raw = of_two(tmp_path, "a b\n", "a c b\n", tokens="words", length=1, frequency=[0])
-    assert raw.groups == ("up-to-0", "over-0")
-    raw = of_two(tmp_path, "a" * 3 + "b" * 20 + "c" * 200, "abca", tokens="characters", length=1, frequency=[100, 10])
-    assert raw.groups == ("up-to-10", "from-11-to-100", "over-100")
-    assert raw.test.groups[:, 0].tolist() == [[False, True, False], [False, False, True], [True, False, False]]
-    pattern = config.schema()["$defs"]["dataset"]["properties"]["groups"]["propertyNames"]["pattern"]
-    assert all(re.search(pattern, group) for group in raw.groups)
-    assert has_groups({"reader": "text", "frequency": [1]})
-    assert not has_groups({"reader": "text"})
-
-
 def test_the_last_share_of_a_text_is_its_test_part(tmp_path):
     raw = of_one(tmp_path, bytes(range(100)), length=3, test_share=0.125)
     # 12.5 tokens: Python rounds a half to the even number.
@@ -613,28 +565,6 @@ def test_an_embedded_text_is_the_one_that_the_registry_describes(name, first, la
     assert named == sorted(path.stem for path in POEM.parent.iterdir())
 
 
-def test_the_characters_and_words_of_the_poem_are_counted_as_in_the_file(poem):
-    content = POEM.read_text()
-    start = len(content) - round(0.1 * len(content))
-    assert poem.train.images.shape == ((start - 1) // 64, 64) == (6424, 64)
-    assert poem.test.images.shape == ((len(content) - start - 1) // 64, 64) == (713, 64)
-    assert len(poem.classes) == len(set(content[:start])) == 75
-    assert names(poem, poem.train)[:6] == ["B", "o", "o", "k", "␣", "I"]
-    counts = Counter(content[:start])
-    labels = content[start + 1 : start + 1 + 713 * 64]
-    rare = np.array([counts[label] for label in labels])
-    shares = [np.mean(rare <= 1000), np.mean((rare > 1000) & (rare <= 10000)), np.mean(rare > 10000)]
-    assert poem.test.groups.mean((0, 1)).tolist() == pytest.approx(shares)
-    assert [round(100 * share, 1) for share in shares] == [2.2, 22.3, 75.5]
-    # As words, `<eos>` is the most frequent one, and `<unk>` is none of the poem's.
-    raw = text.read("poem", config.registered("datasets")["paradise-lost-words"], 1, None)
-    words = content.replace("\n", " <eos> ").split()
-    train = words[: len(words) - round(0.1 * len(words))]
-    assert (len(words), len(raw.classes), raw.classes[0], raw.classes[-1]) == (90281, 2001, "<eos>", "<unk>")
-    unknown = sum(word not in set(raw.classes) for word in train) / len(train)
-    assert f"{100 * unknown:.0f} % of the training words" in (ROOT / "resources/datasets.yaml").read_text()
-
-
 # Files as they are published.
 
 
@@ -651,28 +581,6 @@ def test_penn_treebank_is_read_from_its_files(tmp_path):
     again = read(files=by_files, tokens="words", length=5)
     assert (again.train.labels == raw.train.labels).all()
     assert (again.test.images == raw.test.images).all()
-
-
-@pytest.mark.parametrize("name", ["wikitext-2-v1.zip", "wikitext-2.tar.gz", "folder"])
-def test_wikitext_is_read_from_its_archive_and_from_its_folder(name, tmp_path):
-    members = {f"wikitext-2/wiki.{part}.tokens": content for part, content in WIKITEXT.items()}
-    path = tmp_path / name
-    if name == "folder":
-        (path / "wikitext-2").mkdir(parents=True)
-        for member, content in members.items():
-            (path / member).write_text(content)
-    elif path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            for member, content in members.items():
-                archive.writestr(member, content)
-    else:
-        path.write_bytes(packed({member: content.encode() for member, content in members.items()}, "w:gz"))
-    raw = read(path=str(path), tokens="words", length=3)
-    words = WIKITEXT["train"].replace("\n", "<eos>").split()
-    assert names(raw, raw.train)[:9] == ["<eos>", "=", "Valkyria", "Chronicles", "III", "=", "<eos>", "<eos>", "Senjō"]
-    assert names(raw, raw.train) == words[: (len(words) - 1) // 3 * 3 + 1]
-    assert names(raw, raw.test)[:6] == ["<eos>", "=", "<unk>", "<unk>", "=", "<eos>"]
-    assert raw.classes[0] == "<eos>"
 
 
 def test_a_list_of_words_is_the_vocabulary_and_a_file_of_the_data_set(tmp_path):
@@ -708,12 +616,6 @@ def test_a_text_shorter_than_a_segment_and_its_last_label_is_one_line(content, t
     raw = of_one(tmp_path, b"0123456789")
     assert len(raw.train.images) == len(raw.test.images) == 1
     assert raw.groups == ()
-
-
-@pytest.mark.parametrize("tokens", ["characters", "words"])
-def test_bytes_that_are_not_utf_8_are_one_line_with_their_place(tokens, tmp_path, refused):
-    line = refused(lambda: of_one(tmp_path, b"abc\nab\xe9c\n", tokens=tokens))
-    assert line == f"{tmp_path}/mine.txt: line 2: found \\xe9, which is not UTF-8; a text in UTF-8"
 
 
 @pytest.mark.parametrize(
