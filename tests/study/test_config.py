@@ -77,7 +77,7 @@ BAD_VALUES = [
     ("datasets|.mine.test_share", novel(test_share=1), "found 1", "above 0 and below 1"),
     ("datasets|.mine.frequency[0]", novel(frequency=[-1]), "found -1", "from 0 to 16777216"),
     ("datasets|.mine.most", novel(tokens="bytes", most=9), "with tokens 'bytes'", "tokens: words"),
-    ("datasets|.mine.vocabulary", novel(tokens="bytes", vocabulary="a"), "'bytes'", "words or subwords"),
+    ("datasets|.mine.vocabulary", novel(tokens="bytes", vocabulary="a"), "'bytes'", "tokens: words"),
     ("overhead|.hardware[0]", cost_of(hardware=["tpu-v2-8"]), "'tpu-v2-8' is a TPU", "cpu or gpu"),
     ("overhead", {"models": ["smallcnn"]}, "lacks the key 'hardware'", "required: models, hardware"),
     ("figures|[0]", ["figure1"], "found 'figure1'", "allowed: across_toolings, "),
@@ -118,7 +118,6 @@ NEEDED = [
     ({"reader": "text", "path": "a"}, "", "tokens"),
     (TEXT, "", "path"),
     (TEXT | {"embedded": "paradise-lost"}, "", "test_share"),
-    (TEXT | {"path": "a", "tokens": "subwords"}, "", "vocabulary"),
 ]
 
 

@@ -452,28 +452,6 @@ def test_characters_are_decoded_to_the_text_that_they_were_read_from(folder, dra
         assert len(decoded) + length > len(drawn)
 
 
-PIECES = st.lists(st.text("abé\\ ", min_size=1, max_size=5), min_size=1, max_size=12, unique=True)
-
-
-def greedy(content, pieces):
-    """Longest match by a regular expression whose alternatives are sorted by their length."""
-    longest = sorted((piece.encode() for piece in pieces), key=len, reverse=True)
-    return re.findall(b"|".join(map(re.escape, longest)) + b"|(?s:.)", content)
-
-
-@given(PIECES, st.text("abcé\\ \n\x85", min_size=2), st.binary(max_size=3))
-def test_sub_words_are_the_longest_pieces_and_are_decoded_to_the_same_bytes(folder, pieces, drawn, noise):
-    content = drawn.encode() + noise
-    content += content
-    (folder / "pieces").write_text("\n".join(pieces) + "\n", newline="")
-    raw = of_two(folder, content, content, tokens="subwords", length=1, vocabulary=str(folder / "pieces"))
-    units = [bytes([byte]) for byte in range(256)] + [piece.encode() for piece in pieces if len(piece.encode()) > 1]
-    assert len(raw.classes) == len(set(raw.classes)) == len(units)
-    found = [units[number] for number in stream(raw.train)]
-    assert found == greedy(content, pieces)
-    assert b"".join(found) == content
-
-
 WORDS = st.lists(st.lists(st.sampled_from(["a", "b", "Ä", "the", "<unk>", "<eos>", "N"]), max_size=6), min_size=3)
 
 
@@ -627,11 +605,10 @@ def test_a_text_shorter_than_a_segment_and_its_last_label_is_one_line(content, t
         (b"a\n\xff\n", "line 2: found \\xff, which is not UTF-8"),
     ],
 )
-@pytest.mark.parametrize("tokens", ["words", "subwords"])
-def test_a_bad_vocabulary_is_one_line(tokens, content, problem, tmp_path, refused):
+def test_a_bad_vocabulary_is_one_line(content, problem, tmp_path, refused):
     path = tmp_path / "vocabulary"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    line = refused(lambda: of_one(tmp_path, "a b c d e f g h", tokens=tokens, vocabulary=str(path)))
+    line = refused(lambda: of_one(tmp_path, "a b c d e f g h", tokens="words", vocabulary=str(path)))
     assert line.startswith(f"{path}: {problem}; ")
 
 

@@ -1,4 +1,4 @@
-"""Studies with something of one's own: a model, data, an environment, an address, a workflow around them; and studies at the edge."""
+"""Studies with a model, data, an environment or an address of one's own, within another workflow, and at the edge."""
 
 import csv
 import functools
