@@ -1,13 +1,10 @@
 """Environments: what is recorded of one, which there are for toolings, what is refused; and `toolnoise doctor`."""
 
-import importlib.util
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -224,33 +221,6 @@ def test_a_machine_serves_its_own_accelerator_and_no_other(machine):
     assert why_not("tpu-v2-8") == ""
 
 
-@pytest.mark.parametrize(
-    ("engine", "file", "says", "gpus"),
-    [
-        ("tensorflow", "python/platform/build_info.py", "build_info = OrderedDict([('is_cuda_build', True)])", True),
-        (
-            "tensorflow",
-            "python/platform/build_info.py",
-            "OrderedDict([('is_cuda_build', False), ('is_tensorrt_build', True)])",
-            False,
-        ),
-        ("torch", "version.py", "__version__ = '2'\ncuda: Optional[str] = '13.0'\nhip: Optional[str] = None", True),
-        ("torch", "version.py", "cuda: Optional[str] = None\nhip: Optional[str] = '7.0'", True),
-        ("torch", "version.py", "__version__ = '2.13.0+cpu'\ncuda: Optional[str] = None\nhip = None", False),
-    ],
-)
-def test_a_framework_s_own_word_counts_on_gpus(tmp_path, monkeypatch, engine, file, says, gpus):
-    about = tmp_path / file
-    about.parent.mkdir(parents=True, exist_ok=True)
-    about.write_text(says)
-    spec = type("Spec", (), {"origin": str(tmp_path / "__init__.py")})
-    monkeypatch.setattr(serving.importlib.util, "find_spec", lambda _name: spec)
-    assert serving._computes_on_gpus(engine) is gpus
-    monkeypatch.undo()
-    installed = importlib.util.find_spec(engine)
-    assert installed is None or (Path(installed.origin).parent / file).exists()
-
-
 @pytest.mark.parametrize("engine", FRAMEWORKS)
 def test_a_framework_without_gpu_kernels_serves_no_gpu_and_what_to_install_is_told(machine, engine):
     machine([V100], cuda=False)
@@ -430,18 +400,6 @@ VERSIONS = [
 def test_without_nvidia_smi_the_kernel_tells(version, with_smi):
     with_smi(None, {"version": version, "gpus/0000:01:00.0/information": INFORMATION})
     assert accelerators.gpus() == [Gpu("Quadro RTX 5000", "470.82.01", "", "GPU-cccc3333")]
-
-
-@pytest.mark.parametrize("printed", [None, "", "No devices were found\n", "hangs"])
-def test_a_machine_without_gpus_or_whose_nvidia_smi_hangs_has_none(printed, with_smi, monkeypatch):
-    with_smi(SMI if printed == "hangs" else printed)
-
-    def hang(command, **options):
-        raise subprocess.TimeoutExpired(command, options["timeout"])
-
-    if printed == "hangs":
-        monkeypatch.setattr(subprocess, "run", hang)
-    assert accelerators.gpus() == []
 
 
 # Which GPU a run takes, with a TensorFlow that shows the GPUs of other machines

@@ -172,21 +172,6 @@ def test_control_repeats_bit_for_bit_in_half_precision(here, control):
     assert again.weight_bytes == control.weight_bytes
 
 
-@pytest.fixture(scope="module")
-def full(own_workshop):
-    return own_workshop("smooth", batch_size=8, epochs=2).train()
-
-
-@pytest.mark.long
-def test_half_precision_is_another_tooling_and_recorded(precision, full, control):
-    assert (full.record["observed"]["precision"], full.record["observed"]["tf32"]) == ("float32", False)
-    observed = control.record["observed"]
-    assert (observed["precision"], observed["tf32"], observed["xla"]) == (precision, True, "off")
-    assert full.weight_bytes != control.weight_bytes
-    for path, tensor in full.weights.items():
-        np.testing.assert_allclose(tensor, control.weights[path], rtol=0, atol=0.1)
-
-
 # The loss scale of float16 by its counts; tests above hold it beside Keras's in training
 
 

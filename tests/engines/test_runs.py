@@ -85,23 +85,6 @@ def test_a_record_of_other_types_is_one_line(change, says, make_run, refused):
     assert refused(runs.read, record).startswith(f"{record}: {says}")
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda path: path.unlink(),
-        lambda path: path.write_text("x" * 200_000 + path.read_text()),
-        lambda path: cut(path, 20),
-        lambda path: cut(path, -1),
-        lambda path: cut(path, path.read_text().rstrip("\n").rindex("\n") + 1),
-    ],
-    ids=["missing", "long field", "part of the names", "without its last line end", "short"],
-)
-def test_a_damaged_history_is_one_line(damage, record, refused):
-    path = record.parent / "history.csv"
-    damage(path)
-    assert refused(runs.read(record).history).startswith(f"{path}: ")
-
-
 PARAMETERS = (
     Parameter("conv/kernel", (2, 3), True, "GlorotUniform", {}),
     Parameter("conv/bias", (3,), True, "Zeros", {}),
@@ -341,16 +324,6 @@ def test_a_checkpoint_without_just_the_tensors_and_slots_of_the_engine_is_never_
     assert f": {group}: not the tensors" in starts_anew(write(path, PROGRESS._replace(state=state)), capsys)
 
 
-def test_a_checkpoint_whose_snapshots_or_recorded_steps_lack_a_tensor_is_never_used(path, capsys):
-    snapshots = [without(snapshot, "bn/moving_mean") for snapshot in SNAPSHOTS]
-    assert "snapshot 1: not the tensors" in starts_anew(write(path, PROGRESS._replace(snapshots=snapshots)), capsys)
-    recorded = [without(one, "conv/kernel") for one in RECORDED]
-    assert "snapshot 3: not the tensors" in starts_anew(write(path, PROGRESS._replace(recorded=recorded)), capsys)
-    # Nor one whose weights are not those of its own last epoch.
-    planted = STATE._replace(weights=BLANK.weights)
-    assert "weights: not those" in starts_anew(write(path, PROGRESS._replace(state=planted)), capsys)
-
-
 def seal(path, tensors):
     """Write a file whose digest is right, whatever is in it."""
     with files.replacing(path) as scratch, scratch.open("wb+") as file:
@@ -359,17 +332,6 @@ def seal(path, tensors):
         whole = checkpoints._digest(file)
         file.seek(0)
         file.write(checkpoints._header(whole))
-
-
-def test_a_file_that_train_did_not_write_is_never_used(path, capsys):
-    for about in (b"", b"{", b"[" * 100_000):
-        seal(path, {"about": np.frombuffer(about, np.uint8)})
-        assert "damaged" in starts_anew(path, capsys)
-    seal(path, {"other": np.zeros(2)})
-    assert "damaged" in starts_anew(path, capsys)
-    # Without a digest.
-    np.savez(path, about=np.frombuffer(b"{}", np.uint8))
-    assert "damaged" in starts_anew(path, capsys)
 
 
 @pytest.mark.parametrize(

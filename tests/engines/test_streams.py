@@ -107,12 +107,6 @@ def test_dropout_keeps_one_minus_its_rate(rate):
     assert abs(kept.mean() - (1 - rate)) <= 5 * np.sqrt(rate * (1 - rate) / kept.size)
 
 
-@pytest.mark.parametrize("change", [{"run": 2}, {"step": 2}, {"layer": 1}], ids=str)
-def test_masks_of_another_run_step_or_layer_are_independent(change):
-    agreeing = mask() == mask(**change)
-    assert abs(agreeing.mean() - 0.5) < 5 * np.sqrt(0.25 / agreeing.size)
-
-
 def in_slots(plan, values):
     """What was planned for each place in its batch, wherever the example was moved."""
     planned = np.empty_like(values)
@@ -226,15 +220,6 @@ def test_normals_drawn_in_many_blocks_are_those_drawn_in_one():
     assert len(set(many.tolist())) > 0.99 * many.size
 
 
-def test_keys_are_the_same_where_a_source_may_not_vary_and_others_where_it_may(make_spec):
-    one, other = (streams.keys(make_spec("init+impl", seed)) for seed in (1, 2))
-    same = {source for source in one if one[source] == other[source]}
-    assert same == {"shuffle", "augment", "dropout", "bit"}
-    assert one["init"]["replicate"] == 1
-    assert one["shuffle"]["replicate"] == 0
-    assert int(one["init"]["key"], 16) == streams.key(make_spec("control", 1).study_seed, "init", 1)
-
-
 # test_epoch_plan
 
 
@@ -289,19 +274,6 @@ def test_each_cycle_is_a_whole_training_of_its_length_with_its_own_warm_up():
     assert [rates(epoch, epochs=12, cycles=3, **recipe) for epoch in range(12)] == 3 * alone
     assert alone[0] < alone[1]
     assert alone[3][-1] < 0.02
-
-
-@pytest.mark.parametrize(
-    ("warmup", "epoch", "expected"),
-    [
-        (2, 0, [0.1, 0.2, 0.3, 0.4]),
-        (2, 1, [0.5, 0.6, 0.7, 0.8]),
-        (2, 2, [0.8, 0.8, 0.8, 0.8]),
-        (0.5, 0, [0.4, 0.8, 0.8, 0.8]),
-    ],
-)
-def test_warm_up_is_a_straight_line_that_ends_at_the_rate(warmup, epoch, expected):
-    assert rates(epoch, warmup_epochs=warmup) == close(*expected)
 
 
 def test_a_plain_warm_up_begins_at_zero_and_the_schedule_after_it():
@@ -441,28 +413,6 @@ def draw(initializer, shape=(3, 3, 16, 32), **options):
     assert tensor.dtype == np.float32
     assert tensor.shape == shape
     return tensor
-
-
-@pytest.mark.parametrize(
-    ("initializer", "options", "low", "high"),
-    [
-        # Nine places of the kernel: 144 inputs and 288 outputs, 216 in the mean.
-        ("GlorotUniform", {}, -np.sqrt(3 / 216), np.sqrt(3 / 216)),
-        (
-            "VarianceScaling",
-            {"scale": 0.5, "mode": "fan_out", "distribution": "uniform"},
-            -np.sqrt(1.5 / 288),
-            np.sqrt(1.5 / 288),
-        ),
-        ("RandomUniform", {"minval": -0.25, "maxval": 0.75}, -0.25, 0.75),
-    ],
-)
-def test_uniforms_fill_their_limits_and_stay_within(initializer, options, low, high):
-    tensor = draw(initializer, **options)
-    rounding = (high - low) * 1e-6
-    assert low - rounding <= tensor.min() < low + 0.01 * (high - low)
-    assert high - 0.01 * (high - low) < tensor.max() <= high + rounding
-    assert tensor.mean() == pytest.approx((low + high) / 2, abs=(high - low) / 100)
 
 
 @pytest.mark.parametrize(

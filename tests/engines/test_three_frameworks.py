@@ -15,8 +15,6 @@ from toolnoise.engines import formulas
 pytestmark = pytest.mark.long
 
 RATE = 0.4
-# 64 examples: a last batch of 16.
-KEPT = {"batch_size": 24, "epochs": 2, "last_batch": "kept"}
 # Of the largest value: what sums of some hundred products of float32 are off by (24 at most where it was tried).
 # TensorFlow's batch normalisation takes an approximate reciprocal square root, which is 5.7e-6 off on an AMD EPYC.
 ROUNDING = 64 * np.finfo(np.float32).eps
@@ -99,38 +97,6 @@ def test_an_augmented_batch_is_the_planned_one_on_every_framework(padding, on_ea
         padded = black if padding == "black" else np.pad(train.images, beyond)
         assert trained.weights["recorder/seen"].tobytes() == reference_batch(padded, plan, 0, margin=4).tobytes()
         np.testing.assert_allclose(black[0, 0, 0], np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]))
-
-
-def test_every_framework_keeps_the_incomplete_batch(on_each):
-    kept = {name: here.train("control", 1) for name, here in on_each("smooth", **KEPT).items()}
-    assert same([row["draws_sha256"] for row in trained.history] for trained in kept.values())
-    one, *others = kept.values()
-    for other in others:
-        for path, tensor in one.weights.items():
-            np.testing.assert_allclose(tensor, other.weights[path], rtol=0, atol=1e-3, err_msg=path)
-
-
-def test_strides_of_phams_wide_resnet_see_the_same_pixels_on_every_framework(own_workshop, toolings):
-    """Keras pads an even image at its far end only, which no framework but TensorFlow does by itself."""
-    if "tensorflow" not in toolings:
-        pytest.skip("tensorflow, whose padding it is, is not installed")
-    wide = {
-        name: own_workshop(
-            "build",
-            {"depth": 10, "width": 1},
-            module="toolnoise.models.wide_resnet",
-            tooling=tooling,
-            size=(8, 12, 3),
-            batch_size=32,
-        )
-        for name, tooling in toolings.items()
-    }
-    weights = wide["tensorflow"].folder / "cpu-control-1/weights.npz"
-    wide["tensorflow"].train("control", 1)
-    first, *others = (here.drive("training", "first_step", weights)["logits/0"] for here in wide.values())
-    assert others and np.ptp(first) > 0
-    for other in others:
-        np.testing.assert_allclose(first, other, rtol=0, atol=1e-4 * np.abs(first).max())
 
 
 def test_dropout_keeps_what_the_streams_say_on_every_framework(on_each):
