@@ -130,18 +130,6 @@ def test_every_part_of_the_checks_is_run_by_default():
         assert subprocess.run(["bash", "-n", ROOT / ".ci" / name]).returncode == 0
 
 
-@pytest.mark.parametrize("named", [(), ("slurm", "lint")])
-def test_the_checks_run_all_parts_or_those_that_are_named(named, tmp_path):
-    script = tmp_path / ".ci/run"
-    script.parent.mkdir()
-    # Without doing what the parts do.
-    parts = "".join(f"{part}() {{ :; }}\n" for part in PARTS)
-    script.write_text(SCRIPT.replace("\nparts=(", f"\n{parts}\nparts=(", 1))
-    done = subprocess.run(["bash", script, *named], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert re.findall(r"^(\w+) took", done.stdout, re.MULTILINE) == list(named or PARTS)
-
-
 def test_every_folder_of_tests_is_run_by_the_checks_or_by_hand(tracked):
     folders = {
         re.match("tests/(system/)?[a-z]+", name)[0]
@@ -514,16 +502,6 @@ def test_every_locked_package_is_asked_for_and_none_of_an_old_environment(ask, o
     assert set(osv.asked) <= {(name, version) for name, version, _ in lines}
     summary = f"{len(set(osv.asked))} packages of {len(locks)} lock files were asked for."
     assert done.stdout == f"No advisory is known.\n{summary}\n"
-
-
-@pytest.mark.long
-@NEEDS_SUPPLY
-def test_a_known_advisory_fails_until_it_is_named(ask, osv, one_package):
-    osv.answers["numpy"] = {"vulns": [ADVISORY]}
-    done = ask(osv.address, root=one_package)
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == "numpy 2.4.6: PYSEC-2026-1, mended in 99.1"
-    assert ask(osv.address, "--ignore-vuln", "PYSEC-2026-1", root=one_package).returncode == 0
 
 
 @pytest.mark.long

@@ -294,16 +294,3 @@ def test_a_study_that_waits_for_a_gpu_runs_small_on_cpus_to_its_end(number, gpu,
     assert {job["rule"] for job in jobs} >= set(until)
     assert gpu.executed(list(jobs), 2, time.monotonic() + 1800) is None
     assert all(map(gpu.is_made, jobs))
-
-
-def test_a_job_waits_for_what_it_reads_and_one_that_lacks_a_file_is_a_failure(gpu, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def job(command, *reads, makes):
-        return {"rule": makes, "input": list(reads), "output": [f"out/{makes}"], "log": [], "command": command}
-
-    first = job("sleep 1; echo 1 >out/first", makes="first")
-    second = job("cat out/first >out/second", "out/first", makes="second")
-    lacking = job("true", "out/second", makes="lacking")
-    assert gpu.executed([second, first, lacking], 3, time.monotonic() + 60) == lacking
-    assert Path("out/second").read_text() == "1\n"

@@ -137,13 +137,6 @@ def test_a_second_run_in_another_folder_gives_the_same_bytes_but_for_times(first
     assert [name for name in compared if without_times(first, name) != without_times(second, name)] == []
 
 
-def test_runs_and_data_of_ones_own_are_made_again_from_their_statements(second, toolnoise):
-    run = "results/mine/runs/my-model/my-data/cpu/dropout/2"
-    done = toolnoise(second, "rebuild", run, "results/mine/data/my-data.npz")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "2 reproduced"
-
-
 @pytest.mark.parametrize("dry", [True, False])
 def test_a_model_without_logits_is_refused_before_its_first_run(dry, copy, change_study, snakemake):
     model = (copy / "my_model.py").read_text()

@@ -83,12 +83,6 @@ def test_every_figure_is_there_in_every_format_and_so_is_the_page(small_study):
     assert "emulated" in (small_study / "results/small/figures/table2.md").read_text()
 
 
-def test_progress_is_printed_to_a_file_with_what_is_left(small_study):
-    lines = (small_study / "said.txt").read_text().splitlines()
-    assert any("of 16 runs trained" in line and line.endswith("left") for line in lines)
-    assert lines[-1].startswith("100%, 16 of 16 runs trained")
-
-
 # A plan takes seconds: here is one of each kind, and tests/base/test_code_digest.py has what each change makes anew
 
 
