@@ -131,7 +131,7 @@ OF_BASE = "base/weights.npz"
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory, write_study, workshop_in, framework, unserved):
+def here(tmp_path_factory, write_study, workshop_in, framework, toolings):
     block = {"datasets": ["play"], "recipe": "short", "hardware": ["cpu"], "seeds": 2}
     builder = "toolnoise.models.transformer:build"
     written = {
@@ -140,7 +140,7 @@ def here(tmp_path_factory, write_study, workshop_in, framework, unserved):
             block | {"models": ["adapted"], "variants": ["control", "init"]},
             block | {"models": ["plain"], "variants": ["control"]},
         ],
-        "hardware": {"cpu": unserved[framework]},
+        "hardware": {"cpu": toolings[framework]},
         "models": {
             "plain": {"builder": builder, "options": SIZE},
             "adapted": {"builder": builder, "options": {**SIZE, "dropout": 0.1, "rank": 2}, "base": BASE},
