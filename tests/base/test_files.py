@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from toolnoise.base import arrays, faults, files, scratch, shapes
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.base.metric_files import VERSION, concatenate
+from toolnoise.base.metric_files import VERSION
 from toolnoise.base.metric_files import read as read_table
 from toolnoise.base.metric_files import write as write_table
 from toolnoise.base.shapes import AMOUNT, COUNT, FLAG, INTEGER, TEXT
@@ -587,17 +587,6 @@ def test_a_file_that_nobody_could_read_is_not_written(table, refused, monkeypatc
     monkeypatch.setattr(files, "LARGEST_TEXT", len(WRITTEN))
     write_table(table, STABILITY, ROWS)
     assert len(read_table(table, STABILITY)) == 2
-
-
-def test_concatenation_keeps_the_rows_of_each_file_in_the_order_given_or_refuses_them(tmp_path):
-    for name, rows in zip("ab", [ROWS[1:], ROWS[:1]], strict=True):
-        write_table(tmp_path / name, STABILITY, rows)
-    concatenate([tmp_path / "b", tmp_path / "a"], STABILITY, tmp_path / "all")
-    assert (tmp_path / "all").read_text() == WRITTEN
-    (tmp_path / "b").write_text(WRITTEN.replace("1e-05", "few"))
-    with pytest.raises(BadInput, match="ci_low"):
-        concatenate([tmp_path / "b"], STABILITY, tmp_path / "none")
-    assert not (tmp_path / "none").exists()
 
 
 HEADER = ",".join(STABILITY)

@@ -201,17 +201,6 @@ def test_the_design_follows_from_the_units_of_both_arms(a, b, way, compared, sha
     assert (found.units_a.tolist(), found.units_b.tolist()) == compared
 
 
-def test_shared_sources_are_those_with_one_draw_in_all_runs():
-    assert draws.shared(drawn("init", [1, 2])) == ["shuffle", "augment", "dropout"]
-    assert draws.shared(drawn("impl", [1, 2])) == list(noise_sources.ALGORITHMIC)
-    assert draws.shared(designs.assumed(2, "same start")) == ["init"]
-    algo, both = drawn("algo", [1, 2, 3]), drawn("algo_impl", [2, 3, 4])
-    plan = designs.design(*draws.units(algo, both))
-    assert designs.shared_between(plan, algo, both) == list(noise_sources.ALGORITHMIC)
-    apart = designs.design(*draws.units(algo, drawn("algo", [7, 8])))
-    assert designs.shared_between(apart, algo, drawn("algo", [7, 8])) == []
-
-
 def test_a_source_that_a_training_does_not_use_ties_no_runs_together():
     spec = spec_of(["init", "shuffle"], "native")
 

@@ -169,14 +169,6 @@ def test_a_run_that_diverges_has_the_snapshots_of_the_cycles_it_ended_before(div
     assert after([run.weights()]) == epochs[-1:]
 
 
-def change(run, edit):
-    path = run.folder / "weights.npz"
-    tensors = arrays.read_npz(path)
-    edit(tensors)
-    arrays.write_npz(path, tensors)
-    return path
-
-
 # test_checkpoints
 
 

@@ -8,7 +8,6 @@ import tarfile
 import numpy as np
 import pytest
 import yaml
-from scripts import loaded
 
 from toolnoise import cli
 from toolnoise.base.program import ROOT
@@ -82,11 +81,6 @@ def test_the_strict_reading_passes_and_a_lenient_one_is_found(fuzz, tmp_path, mo
 
 
 # The mutations of the fuzzer: each case can be repeated, and none writes into the study that it starts from
-
-
-@pytest.fixture(scope="module")
-def mutations():
-    return loaded(ROOT / "tests/fuzz/fuzz_mutations.py")
 
 
 @pytest.fixture

@@ -138,13 +138,6 @@ def test_a_packed_file_that_would_fill_the_disk_is_one_line(pack, tmp_path, refu
     assert re.search(wanted, refused(lambda: archives.unpacked(path)))
 
 
-def test_a_member_of_a_zip_that_would_fill_the_memory_is_one_line(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr(files, "LARGEST_UNPACKED", 1000)
-    with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("zeros", bytes(10**6))
-    assert "zeros: unpacks to 1000000 bytes" in refused(lambda: archives.opened(tmp_path / "data.zip").__enter__())
-
-
 GENERATOR = np.random.default_rng(5)
 # Written in an order that is no order of names.
 PICTURES = {

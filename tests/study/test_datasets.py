@@ -615,34 +615,3 @@ def test_a_plan_without_boxes_has_the_digest_of_before(make_spec):
 
 
 # What is refused
-
-
-def test_a_plan_of_boxes_needs_originals(spec, refused):
-    line = refused(plan_epoch, spec, 20, 0)
-    problem = "resized_crop: found it, and the data set has no originals; stored_size: original"
-    assert line == f"recipe digits: {problem}"
-
-
-def test_an_original_that_was_damaged_on_disk_is_refused(path, refused):
-    whole = bytearray(path.read_bytes())
-    whole[5000] ^= 1
-    path.write_bytes(bytes(whole))
-    train = prepared.load(path).train
-    line = refused(train.take, np.arange(len(train)))
-    assert line == f"{path}: an image is damaged; remove the file to have it prepared again"
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"train_sizes": None},
-        {"train_sizes": np.ones((24, 3), np.int32)},
-        {"train_images": np.zeros((24, SIDE, SIDE, 3), np.uint8)},
-    ],
-    ids=["no sizes", "other sizes", "pixels"],
-)
-def test_sizes_that_are_not_those_of_the_images_are_refused(change, path, refused):
-    found = arrays.read_npz(path) | change
-    arrays.write_npz(path, {name: values for name, values in found.items() if values is not None})
-    line = refused(prepared.load, path)
-    assert line == f"{path}: train_sizes: not those of the images; remove the file to have it prepared again"

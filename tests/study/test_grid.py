@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from toolnoise import streams
 from toolnoise.base import program
 from toolnoise.base.files import canonical_sha256
-from toolnoise.datasets import sources
-from toolnoise.study import config, figure_files, grid, job_code, layout, places
+from toolnoise.study import config, figure_files, grid, layout
 from toolnoise.study.cells import Cell, Pair, Profile
 from toolnoise.study.expected import EXPECTED, METRICS
 from toolnoise.study.variants import VARIANTS
@@ -380,17 +379,6 @@ def test_a_figure_needs_what_it_shows_and_no_more(written, built):
     assert across["cross_tooling"] == pairs
     assert len(across["stability"]) == 4
     assert figures["table4"]["counts"] == [f"{stem}/data/digits.csv"]
-
-
-def test_a_data_set_of_ones_own_is_made_from_its_file(written, built):
-    written["datasets"] = {"mine": {"reader": "npz", "path": "my.npz"}}
-    written["grid"][0]["datasets"] = ["digits", "mine"]
-    tiny = built(written)
-    assert [place.dataset for place in places.from_files(tiny)] == ["mine"]
-    (source,) = sources.sources(tiny.config["datasets"]["mine"])
-    assert (source["path"], sources.is_own(source)) == ("my.npz", True)
-    modules = job_code.modules("predict", {"spec": tiny.spec(CELL, 1).as_json()})
-    assert modules[1:] == ("toolnoise.engines.tensorflow", "toolnoise.models.smallcnn")
 
 
 def test_draws_repeat_what_a_variant_fixes_and_nothing_else(written, built):

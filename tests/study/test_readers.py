@@ -610,17 +610,3 @@ def test_a_bad_vocabulary_is_one_line(content, problem, tmp_path, refused):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     line = refused(lambda: of_one(tmp_path, "a b c d e f g h", tokens="words", vocabulary=str(path)))
     assert line.startswith(f"{path}: {problem}; ")
-
-
-@pytest.mark.parametrize(
-    ("entry", "problem"),
-    [
-        ({"path": "absent.txt", "test_share": 0.5}, "absent.txt: no such file; expected a text"),
-        ({"path": "absent"}, "absent: no such file; expected a folder, a .tar"),
-        ({"path": "."}, ".: no pair of texts; allowed: ptb.train.txt and ptb.test.txt, wiki.train.tokens and "),
-        ({"path": ".", "test_share": 0.5}, ".: cannot be read (a folder is in the way); expected a text"),
-    ],
-)
-def test_a_missing_file_is_one_line(entry, problem, tmp_path, monkeypatch, refused):
-    monkeypatch.chdir(tmp_path)
-    assert refused(lambda: read(**entry)).startswith(problem)
