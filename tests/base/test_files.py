@@ -527,7 +527,7 @@ def test_a_missing_package_of_an_extra_is_one_line_with_what_to_install_and_any_
     assert faults.fault_line(missing) == (f"{module}: not installed; pip install 'toolnoise[{extra}]'" if extra else "")
 
 
-# test_metric_files
+# Metric files: read as they were written, or refused in one line
 
 
 PLACE = ("small_cnn", "digits", "cpu", "algo")

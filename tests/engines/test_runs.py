@@ -169,7 +169,7 @@ def test_a_run_that_diverges_has_the_snapshots_of_the_cycles_it_ended_before(div
     assert after([run.weights()]) == epochs[-1:]
 
 
-# test_checkpoints
+# Checkpoints: read as they were written, or not at all
 
 
 IDENTITY = {

@@ -220,7 +220,7 @@ def test_normals_drawn_in_many_blocks_are_those_drawn_in_one():
     assert len(set(many.tolist())) > 0.99 * many.size
 
 
-# test_epoch_plan
+# The plan of an epoch: learning rates, batches, crops and flips
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
 """The fuzzers: every verb has command lines, cases can be repeated, and none writes into the study it starts from."""
 
 import importlib.util
-import json
 import sys
-import tarfile
 
-import numpy as np
 import pytest
 import yaml
 
@@ -78,22 +75,3 @@ def test_the_strict_reading_passes_and_a_lenient_one_is_found(fuzz, tmp_path, mo
     monkeypatch.setattr(strict_yaml, "load", yaml.safe_load)
     kinds = {kind for kind, _, _ in tried(fuzz, numbers, tmp_path)}
     assert {"trap", "repeated key", "bad reference"} <= kinds
-
-
-# The mutations of the fuzzer: each case can be repeated, and none writes into the study that it starts from
-
-
-@pytest.fixture
-def study(tmp_path):
-    """A file of each kind."""
-    folder = tmp_path / "study"
-    folder.mkdir()
-    (folder / "a.json").write_text(json.dumps({"seeds": [1, 2], "spec": {"name": "x"}}))
-    (folder / "a.yaml").write_text("study: x\nseed: 1\n")
-    (folder / "a.csv").write_text("name,value\nx,1\ny,2\n")
-    (folder / "a.py").write_text("import keras\n")
-    np.save(folder / "a.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
-    np.savez(folder / "a.npz", one=np.arange(3), other=np.ones(2))
-    with tarfile.open(folder / "a.tar.gz", "w:gz") as archive:
-        archive.add(folder / "a.json", "a.json")
-    return folder

@@ -209,7 +209,7 @@ def test_every_file_and_function_of_the_table_exists():
             assert re.search(pattern, files[0].read_text(), re.MULTILINE), (name, path)
 
 
-# test_lock
+# Lock files: of all that the project asks for, agreeing with each other, with hashes
 
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))

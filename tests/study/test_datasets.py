@@ -612,6 +612,3 @@ def test_shuffling_alone_changes_no_box_and_epochs_and_replicates_change_all(pat
 def test_a_plan_without_boxes_has_the_digest_of_before(make_spec):
     digest = plan_epoch(make_spec("algo_impl", 1), 50, 0).digest()
     assert digest == "4d67764143b3a3d2979a041c831466fb169ab59271cfaec2b8d17b7227ec483d"
-
-
-# What is refused

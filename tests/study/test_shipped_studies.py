@@ -134,9 +134,6 @@ def test_augmentation_varies_in_no_variant(authors):
     assert varying == {("init", "shuffle", "impl"), ("init", "shuffle"), ("impl",), ()}
 
 
-# The studies that wait for a GPU
-
-
 # The papers' recipes: REFERENCE's facts, reached through the families `paper` and `authors`
 
 
