@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from toolnoise import streams
-from toolnoise.engines import loss_scale
-from toolnoise.engines.loss_scale import COUNTS, DOUBLINGS, LEFT_OUT
+from toolnoise.engines import formulas
+from toolnoise.engines.formulas import COUNTS, DOUBLINGS, LEFT_OUT
 from toolnoise.models.initial import Parameter, initial_weights
 
 RATE = 0.4
@@ -176,15 +176,15 @@ def test_control_repeats_bit_for_bit_in_half_precision(here, control):
 
 
 def after(counts, finite):
-    return loss_scale.after(counts, np.int32(finite), np.clip)
+    return formulas.scale_counts_after(counts, np.int32(finite), np.clip)
 
 
 def factor(doublings, sign=1):
-    return float(np.int32(loss_scale.bits(doublings, sign)).view(np.float32))
+    return float(np.int32(formulas.scale_bits(doublings, sign)).view(np.float32))
 
 
 def test_an_overflow_halves_the_scale_and_is_left_out_and_steps_in_a_row_double_it(monkeypatch):
-    monkeypatch.setattr(loss_scale, "STEPS_TO_GROW", 3)
+    monkeypatch.setattr(formulas, "STEPS_TO_GROW", 3)
     counts, found = dict.fromkeys(COUNTS, np.int32(0)), []
     for finite in (0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1):
         counts = after(counts, finite)

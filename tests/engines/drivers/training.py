@@ -8,7 +8,7 @@ import numpy as np
 from toolnoise import epoch_plan
 from toolnoise.base import arrays
 from toolnoise.datasets import prepared, streaming
-from toolnoise.engines import State, loss_scale
+from toolnoise.engines import State, formulas
 from toolnoise.engines.formulas import BETA_1, BETA_2
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import grid
@@ -319,7 +319,7 @@ def overflow(study_file, data_file, out):
 
 def training_beside_keras(study_file, data_file, out):
     """The engine beside a plain Keras loop, from a loss scale so high that the first steps overflow."""
-    loss_scale.STEPS_TO_GROW = GROW
+    formulas.STEPS_TO_GROW = GROW
     engine, spec, data, initial, plan = begin_at_scale(study_file, data_file, FEWER)
     import keras
     import own_models
@@ -334,7 +334,7 @@ def training_beside_keras(study_file, data_file, out):
     for variable in model.weights:
         variable.assign(initial[variable.path])
     adam = keras.optimizers.Adam(spec.recipe["learning_rate"])
-    exponent = loss_scale.INITIAL_EXPONENT + FEWER
+    exponent = formulas.INITIAL_EXPONENT + FEWER
     options = {"initial_scale": 2.0**exponent, "dynamic_growth_steps": GROW}
     theirs = keras.optimizers.LossScaleOptimizer(adam, **options) if float16 else adam
     theirs.build(model.trainable_variables)
