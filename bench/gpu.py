@@ -7,7 +7,7 @@
 
 Here, data are prepared and Snakemake lists the commands that are left (`snakemake -n -p`). There, `run` executes them:
 each is a verb of the workflow in a process of its own, and writes its statement. docs/cluster.md is the manual;
-tests/workflow/test_gpu_trials.py runs each study small on CPUs.
+tests/workflow/test_gpu_script.py runs each study small on CPUs.
 """
 
 import argparse

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from toolnoise import streams
-from toolnoise.datasets.raw import PARTS
+from toolnoise.datasets.prepared import PARTS
 from toolnoise.datasets.readers import cifar, faces, imagenet, mnist
 
 # The attributes of CelebA's attribute file, in its order.

@@ -100,29 +100,6 @@ def test_a_change_to_what_a_module_never_imports_changes_nothing(module, package
     assert digest(module) == before
 
 
-def test_the_package_itself_is_no_source_of_a_job():
-    """Else the audit would miss it among what a statement names."""
-    assert code_digest.source_of("toolnoise") is None
-    assert "workflow/toolnoise/__init__.py" not in code_digest.sources("toolnoise.training.loop")
-
-
-def test_where_the_package_lies_changes_nothing(package, monkeypatch):
-    here = digest("toolnoise.training.loop")
-    elsewhere = package.parents[1] / "elsewhere" / "toolnoise"
-    shutil.copytree(package, elsewhere)
-    monkeypatch.setattr(program, "PACKAGE", elsewhere)
-    assert digest("toolnoise.training.loop") == here
-
-
-def test_files_of_the_repository_count_as_they_are_asked_for(package):
-    resource = package.parents[1] / "one.yaml"
-    resource.write_text("1")
-    before = digest("toolnoise.base.files", files=("one.yaml",))
-    assert before != digest("toolnoise.base.files")
-    resource.write_text("2")
-    assert digest("toolnoise.base.files", files=("one.yaml",)) != before
-
-
 def test_a_builder_of_ones_own_and_what_it_imports_count_and_nothing_is_imported_to_know(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "mine"
@@ -234,16 +211,6 @@ def test_a_module_in_another_room_changes_no_digest(own_package):
     assert [digest(module) for module in modules] == before
 
 
-def test_a_notebook_that_imports_what_moved_changes_no_digest(own_package):
-    notebook = own_package.parents[1] / OVERHEAD
-    before = digest(files=(OVERHEAD,))
-    move(own_package, "papers.overhead.metric", "elsewhere.metric")
-    assert "toolnoise.elsewhere" in notebook.read_text()
-    assert digest(files=(OVERHEAD,)) == before
-    notebook.write_text(notebook.read_text().replace('"cells"', '"cell_count": 1,\n "cells"', 1))
-    assert digest(files=(OVERHEAD,)) != before
-
-
 def test_the_audit_calls_stale_what_the_next_run_would_make_again(own_package):
     stated = code_digest.sources("toolnoise.datasets.counting")
     made_by = tuple(Artifact(name, sha256, kind=CODE) for name, sha256 in stated.items())
@@ -300,16 +267,6 @@ def test_every_module_that_counts_has_a_key():
 
 def counted(text, is_module=lambda _: False):
     return code_text.counted_text(code_text.parse_python(text), is_module)
-
-
-def test_an_import_counts_by_what_it_binds():
-    text = "import os\nfrom {} import (\n    files,\n    {} as p,\n)\n\nx = os.sep + files.y\n"
-    here = counted(text.format("toolnoise.base", "program"), lambda module: module == "toolnoise.base.program")
-    moved = counted(text.format("toolnoise.room", "places"), lambda module: module == "toolnoise.room.places")
-    assert here.modules == ("toolnoise.base", "toolnoise.base.program")
-    assert moved.modules == ("toolnoise.room", "toolnoise.room.places")
-    assert here.digest == moved.digest
-    assert counted(text.format("toolnoise.base", "program")).digest != here.digest
 
 
 TEXT = """
@@ -451,12 +408,6 @@ def test_comments_docstrings_and_messages_plan_nothing(all_code, demo):
     assert changed(demo) == set()
 
 
-def test_words_for_a_terminal_draw_at_most(all_code, demo):
-    """Names in figures and on pages are escaped as in a terminal."""
-    change(all_code / "base/printing.py")
-    assert {verb for verb, *_ in changed(demo)} == {"render", "show-cell", "write-page"}
-
-
 SPEC = ("train", "predict", "profile", "measure-speed", "predict-elsewhere")
 
 
@@ -494,10 +445,3 @@ def test_a_recipe_plans_what_is_trained_with_it(demo):
     trained = {job for job in demo if job[0] in SPEC and job[2] == "faces"}
     assert len([job for job in trained if job[0] == "train"]) == 5 + 5 + 5 * 2 + 2
     assert changed(demo, DEMO | {"recipes": recipes}) == trained
-
-
-def test_a_notebook_plans_its_figures(all_code, demo):
-    figures = {job for job in demo if job[0] == "render" and job[1].startswith("overhead-")}
-    assert figures
-    replace(all_code.parents[1] / OVERHEAD, "1 means no cost", "1 is no cost")
-    assert changed(demo) == figures

@@ -1,18 +1,28 @@
 """Specs, variants and values as text: read as they were written, nothing in them changes, and what is refused."""
 
 import copy
-import dataclasses
+import itertools
 import json
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.testing import assert_equal
 
+from toolnoise.base import noise_sources
 from toolnoise.base.errors import BadInput
 from toolnoise.base.key_values import values_as_text, values_in_text
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
 from toolnoise.base.spec import Spec
-from toolnoise.study.cells import MODES, Cell, Profile
+from toolnoise.comparison import designs
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.stability import of_all_draws, stability
+from toolnoise.formulas.weights import apart
+from toolnoise.measures.by_draw import grouped, over_draws
+from toolnoise.stats import draws
+from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.study.cells import Cell
 from toolnoise.study.variants import VARIANTS, Variant, variant
 
 RUN = {
@@ -47,50 +57,6 @@ def test_specs_of_a_study_are_read_again_from_their_json(variant, make_spec):
     assert Cell.of(spec) == ("smallcnn", "digits", "cpu", variant)
 
 
-def test_a_measurement_has_images_and_steps_and_no_data_set(written, built):
-    sizes = {"image_size": 8, "channels": 3, "classes": 10, "batch_size": 4, "warmup": 1, "steps": 2, "repeats": 1}
-    study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"], **sizes}})
-    for mode in MODES:
-        spec = study.profile_spec(Profile("smallcnn", "cpu", mode, 1))
-        assert (spec.dataset, spec.draw, spec.steps, spec.images["classes"]) == (
-            None,
-            None,
-            {"warmup": 1, "steps": 2},
-            10,
-        )
-        assert Spec.read(json.loads(as_bytes(spec.as_json()))) == spec
-
-
-def test_what_code_asks_has_a_name_and_nothing_changes():
-    spec = Spec.read(RUN)
-    assert (spec.study_seed, spec.seed, spec.draw, spec.dataset.name) == (7, 20003, 2, "tables")
-    assert (spec.model.command, spec.model.builder, spec.model.adopted) == ("python train.py", None, None)
-    assert (spec.variant.varying, spec.variant.bit_after, spec.hardware.engine) == (("init", "bit"), 2, "command")
-    for part, key in ((spec, "seed"), (spec.model, "command"), (spec.hardware, "engine"), (spec.variant, "varying")):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(part, key, 1)
-        with pytest.raises(TypeError, match="does not support item assignment"):
-            part.json[key] = 1
-    with pytest.raises(TypeError, match="does not support item assignment"):
-        spec.recipe["epochs"] = 1
-    spec.as_json()["seed"] = 1
-    assert spec.as_json() == RUN
-
-
-@pytest.mark.parametrize("path", ["study_seed", "seed", "recipe", "model.name", "hardware.engine", "variant.varying"])
-def test_a_key_that_lacks_is_a_key_error_and_a_part_that_is_none_a_type_error(path):
-    value = copy.deepcopy(RUN)
-    *parts, key = path.split(".")
-    of = value[parts[0]] if parts else value
-    del of[key]
-    with pytest.raises(KeyError, match=key):
-        Spec.read(value)
-    for part in parts:
-        for other in (3, None, ["name"], "name"):
-            with pytest.raises(TypeError):
-                Spec.read(value | {part: other})
-
-
 def test_what_each_variant_lets_vary():
     assert VARIANTS == {
         "algo_impl": ("init", "shuffle", "augment", "dropout", "impl"),
@@ -106,21 +72,6 @@ def test_what_each_variant_lets_vary():
     }
     assert ["data", *ALGORITHMIC, "impl", "bit"] == list(SOURCES)
     assert all(variant(name) == Variant(sources, 0) for name, sources in VARIANTS.items())
-
-
-@pytest.mark.parametrize(
-    ("name", "sources", "bit_after"),
-    [
-        ("shuffle+impl", ("shuffle", "impl"), 0),
-        ("shuffle+augment+impl", ("shuffle", "augment", "impl"), 0),
-        ("init+bit", ("init", "bit"), 0),
-        ("bit_1", ("bit",), 1),
-        ("dropout+bit_100", ("dropout", "bit"), 100),
-        ("+".join(SOURCES), SOURCES, 0),
-    ],
-)
-def test_any_sources_may_be_combined_and_a_bit_may_be_moved_later(name, sources, bit_after):
-    assert variant(name) == Variant(sources, bit_after)
 
 
 NO_VARIANTS = "+ weather all impl+shuffle shuffle+shuffle shuffle+ +impl algo+bit control+impl shuffle+weather"
@@ -160,11 +111,6 @@ def test_values_are_read_as_they_were_written(values):
     assert json.dumps(values_in_text(line, "--x"), sort_keys=True) == json.dumps(values, sort_keys=True)
 
 
-def test_people_can_read_them():
-    values = {"name": "a-b_c.1", "epochs": 2, "rate": 0.1, "decay": False, "steps": [1, 2], "said": "two words"}
-    assert values_as_text(values) == 'name=a-b_c.1 decay=false epochs=2 rate=0.1 said="two words" steps=[1,2]'
-
-
 @pytest.mark.parametrize(
     "line",
     ["a", "=1", "a=", "a=1 a=2", "a=1  b=2", " a=1", "a=01", "a={", "a='b'", 'a="b"c=1', "a=b\tc=1", "a=b c", "a=1b"],
@@ -173,3 +119,142 @@ def test_what_is_no_such_text_is_refused_in_one_line(line):
     with pytest.raises(BadInput, match=r"^command line: --x: found ") as refused:
         values_in_text(line, "--x")
     assert "\n" not in str(refused.value)
+
+
+# Draws: what is independent for every combination of variants, and how a measure of one draw becomes one of all
+
+
+# What is independent, for every combination of variants
+
+
+def spec_of(varying, noise, **more):
+    hardware = {"name": "cpu", "engine": "tensorflow", "impl_noise": noise}
+    parts = {"model": {"name": "m"}, "recipe": {}, "hardware": hardware, "variant": {"name": "v", "varying": varying}}
+    return Spec.read({"study_seed": 0, "seed": 0, **parts, **more})
+
+
+def drawn(variant, seeds, noise="reduction-order", **more):
+    """The draws of runs of a variant, as a dump has them."""
+    found = noise_sources.draws(spec_of(VARIANTS[variant], noise, **more), seeds)
+    return [{source: numbers and numbers[run] for source, numbers in found.items()} for run in range(len(seeds))]
+
+
+FREE = ("algo", "algo_impl")  # variants that fix no algorithmic source
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations_with_replacement(VARIANTS, 2)))
+def test_units_of_two_variants_are_their_common_algorithmic_draws(one, other):
+    seeds = [1, 2, 3, 4, 5]
+    a, b = draws.units(drawn(one, seeds), drawn(other, seeds))
+    both_free = one in FREE and other in FREE
+    if both_free:
+        np.testing.assert_array_equal(a, b)  # paired: run s of one belongs to run s of the other
+    for units, name, beside in ((a, one, other), (b, other, one)):
+        # One draw, unless every algorithmic source varies and the other does not tie the runs together.
+        tied = beside in noise_sources.ALGORITHMIC
+        assert len(set(units)) == (5 if name in FREE and not tied else 1), (name, beside)
+
+
+def test_draws_of_a_variant_are_units_and_pair_with_algo():
+    impl, algo = drawn("impl", [10001, 10002, 20001, 20002], draw=1), drawn("algo", [1, 2, 3])
+    a, b = draws.units(impl, algo)
+    assert a.tolist() == [0, 0, 1, 1]
+    assert b.tolist() == [0, 1, 2]
+
+
+def test_data_has_a_draw_only_where_it_may_vary_and_then_one_of_its_own_in_every_run():
+    assert "data" not in drawn("algo_impl", [1])[0]
+    assert [run["data"] for run in drawn("data", [1, 2])] == [1, 2]
+    # Run 1 of two draws trains on two samples, as its seed says, so draws stay units.
+    several = drawn("data", [10001, 10002, 20001], draw=1)
+    assert [run["data"] for run in several] == [10001, 10002, 20001]
+    assert draws.units(several)[0].tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("variant", FREE)
+def test_run_s_of_two_toolings_share_every_algorithmic_draw(variant):
+    one, other = drawn(variant, [1, 2, 3], noise="reduction-order"), drawn(variant, [1, 2, 3], noise="native")
+    plan = designs.design(*draws.units(one, other))
+    assert plan.way == "paired"
+    assert designs.shared_between(plan, one, other) == list(noise_sources.ALGORITHMIC)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "way", "compared", "shared"),
+    [
+        ([0, 1, 2], [0, 1, 2], "paired", ([0, 1, 2], [0, 1, 2]), 3),
+        ([0, 1, 2, 3], [1, 1, 2, 4], "partly paired", ([1, 2, 0, 3], [1, 2, 4]), 2),
+        ([0, 1], [2, 3, 3], "two draws", ([0, 1], [2, 3]), 0),
+        ([0, 1, 2], [3, 4, 5], "independent", ([0, 1, 2], [3, 4, 5]), 0),
+        ([0, 1, 2], [2, 3, 4], "partly paired", ([2, 0, 1], [2, 3, 4]), 1),
+        ([0, 1, 2], [2, 3], "two draws", ([2, 0, 1], [2, 3]), 1),
+        ([0, 1], [0, 1, 2], "two draws", ([0, 1], [0, 1, 2]), 2),
+        ([0, 1], [0, 1], "paired", ([0, 1], [0, 1]), 2),
+        ([0, 1, 2], [3, 3], "one draw", ([0, 1, 2], [3]), 0),
+        ([0, 1, 2], [2, 2], "one draw", ([2, 0, 1], [2]), 1),
+        ([0, 0], [0], "one draw", ([0], [0]), 1),
+    ],
+)
+def test_the_design_follows_from_the_units_of_both_arms(a, b, way, compared, shared):
+    found = designs.design(np.array(a), np.array(b))
+    assert (found.way, found.shared) == (way, shared)
+    assert (found.units_a.tolist(), found.units_b.tolist()) == compared
+
+
+def test_a_source_that_a_training_does_not_use_ties_no_runs_together():
+    spec = spec_of(["init", "shuffle"], "native")
+
+    def units(unused):
+        found = noise_sources.draws(spec, [1, 2, 3], unused)
+        return draws.units(
+            [{source: numbers and numbers[run] for source, numbers in found.items()} for run in range(3)]
+        )[0].tolist()
+
+    # The recipe of the authors' code has neither augmentation nor dropout, which their ALGO would fix.
+    assert units(["augment", "dropout"]) == [0, 1, 2]
+    assert units(["augment"]) == [0, 0, 0]
+
+
+# A measure of one draw becomes one of all draws
+
+
+NAN = np.nan
+
+
+def over(metric, *found):
+    """One row over draws that have these estimates."""
+    ((name, group, estimate),) = over_draws([[(metric, "all", of_draw)] for of_draw in found])
+    assert (name, group) == (metric, "all")
+    return estimate
+
+
+def test_noise_has_its_interval_over_draws_on_a_logarithmic_scale():
+    found = over("churn", *(Estimate(value, NAN, NAN) for value in (0.005, 0.0, 0.015, 0.006)))
+    assert found == pytest.approx((0.0065, 0.0011, 0.0383), abs=1e-4)
+    variances = over("accuracy_sd", *(Estimate(value, NAN, NAN) for value in (0.005, 0.0, 0.015, 0.006)))
+    assert variances.value == pytest.approx(np.sqrt((0.005**2 + 0.015**2 + 0.006**2) / 4))
+    assert 0 < variances.low < variances.value / 2
+    assert variances.high > variances.value * 2
+    # Where only the mean level differs between draws, it is Student's.
+    accuracies = np.array([0.95, 0.96, 0.94])
+    assert over("accuracy_mean", *(Estimate(value, NAN, NAN) for value in accuracies)) == mean_t(accuracies)
+
+
+@pytest.mark.parametrize("metric", ["churn", "accuracy_sd", "cka"])
+def test_two_draws_have_no_interval(metric):
+    assert_equal(over(metric, Estimate(0.1, 0, 1), Estimate(0.2, 0, 1))[1:], (NAN, NAN))
+
+
+def test_the_ratio_of_sds_is_that_of_the_reported_sds():
+    logits = np.random.default_rng(3).normal(size=(12, 60, 3)).astype(np.float32)
+    labels, groups = np.arange(60) % 3, {"some": np.arange(60) < 20}
+    # In one draw all runs are right on class 1: the mean of the ratios' logarithms over draws is undefined.
+    logits[:4, labels == 1] += 99 * np.eye(3, dtype=np.float32)[1]
+    drawn = grouped([{"init": run // 4} for run in range(12)])
+    weights = apart(np.ones((4, 3)))
+    rows = over_draws([stability(logits[some], labels, groups, weights, 1) for some in drawn.groups])
+    rows += of_all_draws(predictions(logits), labels, 3, groups, drawn.groups, rows)
+    found = {(metric, group): estimate for metric, group, estimate in rows}
+    for group in ("0", "1", "2", "some"):
+        ratio = found["accuracy_sd_ratio", group].value
+        assert ratio == pytest.approx(found["accuracy_sd", group].value / found["accuracy_sd", "all"].value)

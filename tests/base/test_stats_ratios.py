@@ -1,15 +1,29 @@
 """Ratios and trends of arms, and the SD of a part over the SD of the whole."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_equal
 from scipy import stats
 
-from toolnoise.formulas.sd_ratio import by_difficulty, by_size, freedom, independent_errors_sd, largest_by_size
+from toolnoise.comparison import pairs_of_units
+from toolnoise.formulas.sd_ratio import by_difficulty, by_size, independent_errors_sd, largest_by_size
 from toolnoise.formulas.sd_ratio import sd_ratio as over_draws
-from toolnoise.stats.contrasts import contrast, ratio
-from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation
-from toolnoise.stats.quantities import MEAN, PAIRS, SD, Arm, normal_sd, of_runs
+from toolnoise.stats.contrasts import contrast
+from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
+from toolnoise.stats.jackknife import (
+    MANY,
+    Pairs,
+    pairwise_jackknife,
+    pairwise_mean,
+    standard_error,
+    within_blocks,
+)
+from toolnoise.stats.quantities import MEAN, SD, normal_sd, of_runs
 
 
 def of_means(values, start=0):
@@ -22,15 +36,6 @@ def test_a_ratio_of_two_sds_is_the_f_test():
     ratio, null = 0.3 / 0.9, stats.f(9, 11)
     assert 2 * found.below(0) == pytest.approx(2 * null.cdf(ratio**2))
     assert np.exp(found.estimate) == pytest.approx((ratio, *(ratio / np.sqrt(null.ppf([0.975, 0.025])))))
-
-
-def test_the_p_value_is_2_5_percent_at_the_bounds_of_the_interval():
-    for found in (
-        contrast([(1, normal_sd(0.3, 10)), (-1, normal_sd(0.9, 12))]),
-        contrast([(1, of_means([1.0, 1.2, 0.9, 1.1])), (-1, of_means([2.0, 2.3, 1.8, 2.4], 4))]),
-    ):
-        assert found.above(found.estimate.low) == pytest.approx(0.025)
-        assert found.below(found.estimate.high) == pytest.approx(0.025)
 
 
 def test_units_that_arms_share_are_paired():
@@ -50,33 +55,8 @@ def test_equal_arms_decide_nothing():
     assert np.isnan([found.error, found.above(0.1), found.below(0.1)]).all()
 
 
-def test_a_zero_has_no_logarithm_and_a_number_without_error_no_p_value():
-    assert np.isnan(contrast([(1, normal_sd(0.0, 10)), (-1, normal_sd(0.9, 12))]).value)
-    found = contrast([(1, Arm(0.1468, 5)), (-1, Arm(0.1489, 5))])
-    assert np.exp(found.value) == pytest.approx(0.986, abs=1e-3)
-    assert np.isnan([found.error, found.above(0)]).all()
-
-
 def sds(values, start=0):
     return of_runs(np.array(values), range(start, start + len(values)), SD)
-
-
-def test_sds_pooled_over_tasks_keep_their_level():
-    """Of a mean log ratio of paired SDs of five runs on four tasks, 95 % intervals cover 1 in 90 to 99 %."""
-    rng, hits, studies = np.random.default_rng(5), 0, 200
-    for _ in range(studies):
-        terms = [(weight, sds(rng.normal(size=5))) for _ in range(4) for weight in (0.25, -0.25)]
-        low, high = contrast(terms).estimate[1:]
-        hits += low < 0 < high
-    assert 0.9 < hits / studies < 0.99
-
-
-def test_an_sd_that_is_zero_without_one_run_has_the_error_of_normal_runs():
-    flat, rough = sds([1.0, 0.0, 0.0, 0.0]), sds([0.3, 0.1, 0.5, 0.7], 4)
-    assert not flat.moves
-    found = contrast([(0.5, flat), (-0.5, rough)])
-    moved = np.sum(np.square(list(rough.moves.values())))
-    assert found.error == pytest.approx(np.sqrt(normal_sd(0.5, 4).error ** 2 + moved) / 2)
 
 
 def without_each(values):
@@ -100,88 +80,6 @@ def test_two_sds_of_the_same_units_are_paired_and_those_of_others_are_not():
         assert found.above(0) == pytest.approx(stats.t.sf(found.value / error, 5))
     assert paired.above(0) < 0.001 < 0.05 < apart.above(0)
     assert paired.units == apart.units == (6,)
-
-
-@pytest.mark.parametrize("one", [[0.1, 0.4], [0.0, 0.0, 0.0, 1.0]])
-def test_two_sds_that_the_jackknife_cannot_see_have_neither_interval_nor_test(one):
-    found = contrast([(1, sds(one)), (-1, sds([0.3, 0.1, 0.5, 0.7], 4))])
-    assert found.value == pytest.approx(np.log(np.std(one, ddof=1) / np.std([0.3, 0.1, 0.5, 0.7], ddof=1)))
-    assert np.isnan([*found.estimate[1:], found.above(0), found.below(0)]).all()
-
-
-def test_what_is_known_of_two_sds_alone_has_an_interval_unless_its_ends_are_a_factor_of_20_apart():
-    for runs, shown in ((3, False), (4, True)):
-        low, high = contrast([(1, normal_sd(0.3, runs)), (-1, normal_sd(0.9, runs))]).estimate[1:]
-        factor = stats.f.ppf(0.975, runs - 1, runs - 1)  # of the ends, which are its root and 1 over it away
-        assert shown == (factor < 20)
-        assert (high - low == pytest.approx(np.log(factor))) if shown else np.isnan([low, high]).all()
-
-
-def test_one_sd_has_its_interval_however_wide():
-    known = Arm(1.0, 2, error=0.0, squares=10**9)
-    low, high = np.exp(contrast([(1, sds([0.0, 1.0])), (-1, known)]).estimate[1:])
-    assert (low, high) == pytest.approx(np.sqrt(0.5 / stats.chi2.ppf([0.975, 0.025], 1)), rel=1e-3)
-    assert high > 20 * low
-
-
-def test_heavy_tails_do_not_make_equal_sds_differ():
-    """Of ten runs, F calls equal SDs different in a tenth of studies and more; the jackknife in 5 to 7 %."""
-    draws, studies = np.random.default_rng(11).standard_t(5, (600, 2, 10)), []
-    for one, other in draws:
-        found = contrast([(1, sds(one)), (-1, sds(other, 10))])
-        by_f = stats.f.cdf(np.var(one) / np.var(other), 9, 9)
-        studies.append((min(found.above(0), found.below(0)) < 0.025, min(by_f, 1 - by_f) < 0.025))
-    jackknife, f = np.mean(studies, axis=0)
-    assert 0.03 < jackknife < 0.07 < 0.1 < f
-
-
-def test_the_arm_of_fewest_units_has_the_degrees_of_freedom():
-    """Units of the larger arm do not add to those of the smaller."""
-    few, whole = of_means([1.0, 1.2, 0.9]), of_means(np.linspace(2, 3, 12), 3)
-    found = contrast([(1, whole), (-1, few)])
-    assert found.freedom == 2
-    assert found.units == (12, 3)
-
-
-def test_noise_over_draws_may_be_zero_in_one():
-    churns = np.repeat([0.005, 0.0, 0.015, 0.006], 4)
-    arm = of_runs(churns, np.repeat(range(4), 4).tolist(), PAIRS)
-    _, low, high = np.exp(contrast([(1, arm)]).estimate)
-    each = np.array([0.005, 0.0, 0.015, 0.006])
-    half = 3.182446 * standard_deviation(each) / 2 / each.mean()
-    assert (low, high) == pytest.approx((each.mean() * np.exp(-half), each.mean() * np.exp(half)), rel=1e-6)
-
-
-def test_an_sd_over_draws_is_the_root_of_the_mean_variance():
-    values = np.array([1.0, 2.0, 3.0, 5.0, 9.0, 4.0])
-    arm = of_runs(values, [0, 0, 1, 1, 2, 2], SD)
-    assert arm.value == pytest.approx(np.sqrt((0.5 + 2 + 12.5) / 3))
-    assert (arm.units, arm.squares, len(arm.moves)) == (3, 2, 3)
-
-
-def test_units_that_agree_by_chance_decide_nothing():
-    arm = of_runs(np.full(6, 0.4), [0, 0, 1, 1, 2, 2], PAIRS)
-    found = contrast([(1, arm), (-1, arm._replace(value=0.2))])
-    assert np.isnan([found.error, found.above(0), found.below(0)]).all()
-
-
-def test_a_churn_over_pairs_leaves_out_one_run_of_all_its_pairs():
-    distances = np.array([[0, 1, 2, 3], [1, 0, 4, 5], [2, 4, 0, 6], [3, 5, 6, 0]], float)
-    arm = of_runs(distances.sum(axis=1) / 3, range(4), PAIRS)
-    without = np.log(
-        [np.delete(np.delete(distances, run, 0), run, 1)[np.triu_indices(3, 1)].mean() for run in range(4)]
-    )
-    assert list(arm.moves.values()) == pytest.approx(np.sqrt(3 / 4) * (without.mean() - without))
-
-
-def test_there_is_no_ratio_to_nothing_and_no_interval_without_three_units():
-    full, few, zero = of_means([0.1, 0.2, 0.3]), of_means([0.1, 0.3]), Arm(0.0, 3)
-    assert str(ratio(full, zero)) == str(ratio(Arm(np.nan, 0), full)) == str(UNDEFINED)
-    assert ratio(zero, full).value == 0
-    for two in ((few, full), (full, few), (full.alone, full), (full, Arm(0.2, 3))):
-        found = ratio(*two)
-        assert found.value == pytest.approx(1)
-        assert np.isnan([found.low, found.high]).all()
 
 
 NAN = np.nan
@@ -251,37 +149,9 @@ def test_ratio_by_size_alone_holds_95_percent_of_studies_without_any_other_diffe
     assert np.mean(ratios > high) == pytest.approx(0.025, abs=0.004)
 
 
-def test_ratio_by_size_alone_has_the_limit_of_the_f_test_and_needs_an_example_and_two_runs():
-    # A part so small that it says nothing about the whole: two independent SDs of 10 runs, a factor of 2.01.
-    expected, low, high = by_size(1, 10**9).range(9)
-    assert round(high / expected, 2) == round(expected / low, 2) == 2.01
-    assert_equal(by_size(0, 9).range(9), UNDEFINED)
-    assert by_size(7, 7).range(9) == (1, 1, 1), "the whole is always as noisy as itself"
-    assert_equal(by_size(1, 9).range(0), Estimate(3.0, NAN, NAN))
-
-
 @pytest.mark.parametrize(("classes", "published"), [(10, (4.4, 2.9, 7.8)), (100, (16.8, 10.8, 29))])
 def test_the_largest_ratio_of_equal_classes_is_the_one_derived_for_the_paper(classes, published):
     assert largest_by_size(np.full(classes, 100), 10) == pytest.approx(published, rel=0.05)
-
-
-def test_the_largest_ratio_follows_the_smallest_class_and_empty_ones_do_not_count():
-    sizes = np.array([100, 100, 4])
-    assert largest_by_size(sizes, 10).value > largest_by_size(sizes[:2], 10).value
-    assert largest_by_size(np.array([100, 0, 100]), 10) == largest_by_size(sizes[:2], 10)
-    assert_equal(largest_by_size(sizes, 1), UNDEFINED)
-    assert_equal(largest_by_size(np.zeros(2, int), 10), UNDEFINED)
-
-
-def test_a_parts_sd_is_significant_exactly_if_its_ratio_lies_outside_what_size_makes_it():
-    part, whole = 3, 10
-    _, low, high = by_size(part, whole).range(9)
-    for replicate in range(200):
-        runs = np.random.Generator(np.random.Philox(replicate)).normal(0, 1, (whole, 10))
-        one, all_of_them = runs[:part].mean(axis=0), runs.mean(axis=0)
-        pvalue = pvalue_of(by_size(part, whole), one, all_of_them)
-        ratio = one.std(ddof=1) / all_of_them.std(ddof=1)
-        assert (pvalue < 0.05) == (not low < ratio < high)
 
 
 def test_a_part_without_noise_or_that_is_the_whole_or_an_unknown_one_is_not_tested():
@@ -336,20 +206,165 @@ def test_over_draws_the_ratio_is_that_of_the_root_mean_squares():
     assert_equal(over_draws(part[:2], whole[:2])[1:], (NAN, NAN))
 
 
-@pytest.mark.parametrize(("draws", "runs", "sigma"), [(2, 4, 0), (4, 4, 1.3)])
-def test_the_null_holds_its_level_where_draws_differ(draws, runs, sigma):
-    null, rejected = by_size(50, 400), []
-    for study in range(600):
-        part, whole = of_draws(draws, runs, sigma, study)
-        ratio, known = over_draws(part, whole).value, freedom(whole)
-        rejected.append(null.pvalue(ratio, known) < 0.05)
-        _, low, high = null.range(known)
-        assert rejected[-1] == (not low < ratio < high)
-    assert np.mean(rejected) < 0.065
+# Jackknife means over pairs of runs, and over pairs of other units
 
 
-def test_the_freedom_of_draws_is_that_of_all_or_of_the_only_one_with_noise():
-    runs = normal(5)
-    assert freedom([runs]) == freedom([runs, np.zeros(5), np.zeros(1)]) == 4
-    assert freedom([runs, runs + 1, 2 - runs]) == pytest.approx(12)
-    assert np.isnan(freedom([np.zeros(5)] * 2))
+def symmetric(values):
+    upper = np.triu(values, 1)
+    return upper + upper.T
+
+
+DISTANCES = (
+    st.integers(3, 9)
+    .flatmap(
+        lambda count: arrays(np.float64, (count, count), elements=st.integers(0, 100).map(lambda part: part / 100))
+    )
+    .map(symmetric)
+)
+
+
+def definition(matrix):
+    def mean(runs):
+        return np.mean([matrix[i, j] for i, j in combinations(runs, 2)])
+
+    count = len(matrix)
+    without = [mean([run for run in range(count) if run != left]) for left in range(count)]
+    error = np.sqrt((count - 1) / count * sum((value - np.mean(without)) ** 2 for value in without))
+    pairs = [matrix[i, j] for i, j in combinations(range(count), 2)]
+    error = max(error, np.sqrt(2 * np.var(pairs, ddof=1) / (count * (count - 1))))
+    value = mean(range(count))
+    if np.ptp(pairs) == 0:
+        return value, NAN, NAN
+    factor = np.exp(stats.t.ppf(0.975, count - 1) * error / value)
+    return value, value / factor, value * factor
+
+
+@given(DISTANCES)
+def test_jackknife_equals_its_definition(matrix):
+    found = pairwise_jackknife(Pairs.of(matrix))
+    assert found == pytest.approx(definition(matrix), rel=1e-9, abs=1e-12, nan_ok=True)
+    assert not found.low < 0
+
+
+def test_mean_over_pairs_which_may_be_negative_and_its_interval_by_hand():
+    matrix = symmetric(np.array([[0, 1, 2], [0, 0, 6], [0, 0, 0]], float))
+    # Without each run: 6, 2, 1, with mean 3 and variance 2/3 * (9 + 1 + 4); t with 2 degrees of freedom.
+    half = 4.3026527 * np.sqrt(28 / 3)
+    assert pairwise_mean(Pairs.of(matrix)) == pytest.approx((3, 3 - half, 3 + half), rel=1e-7)
+    assert pairwise_mean(Pairs.of(-matrix)) == pytest.approx((-3, -3 - half, -3 + half), rel=1e-7)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5])
+def test_bit_equal_runs_are_exactly_zero_apart_without_an_interval(runs):
+    assert_equal(pairwise_jackknife(Pairs.of(np.zeros((runs, runs)))), Estimate(0.0))
+
+
+def test_few_runs_have_no_interval():
+    assert_equal(pairwise_jackknife(Pairs.of(np.zeros((0, 0)))), UNDEFINED)
+    assert_equal(pairwise_jackknife(Pairs.of(np.zeros((1, 1)))), UNDEFINED)
+    assert_equal(pairwise_jackknife(Pairs.of(np.array([[0, 0.3], [0.3, 0]]))), Estimate(0.3, NAN, NAN))
+
+
+def distances(places):
+    return Pairs.of(np.abs(places[:, np.newaxis] - places))
+
+
+def test_many_runs_are_compared_within_blocks_that_each_have_enough():
+    runs, asked = 5 * MANY + 1, []
+    (found,) = within_blocks(runs, lambda some: asked.append(some) or [distances(np.arange(runs)[some] * 1.0)])
+    sizes = [some.stop - some.start for some in asked]
+    assert (sum(sizes), max(sizes) <= MANY, min(sizes) >= MANY / 2) == (runs, True, True)
+    # A sum over the block stands for one over all others.
+    assert found.sums[0] == pytest.approx(np.arange(sizes[0]).mean() * sizes[0] / (sizes[0] - 1) * (runs - 1))
+
+
+# Means over pairs of units, against their definition: leave a unit out and compute again
+
+
+RNG = np.random.Generator(np.random.Philox(3))
+
+
+def drawn_symmetric(count):
+    upper = np.triu(RNG.random((count, count)), 1)
+    return upper + upper.T
+
+
+def off_diagonal(matrix):
+    return matrix[~np.eye(len(matrix), dtype=bool)].mean()
+
+
+def without(matrix, unit):
+    return np.delete(np.delete(matrix, unit, axis=0), unit, axis=1)
+
+
+def in_arm(matrix, first=0):
+    """An arm whose units are counted from a first one."""
+    return pairs_of_units.in_arm(matrix, np.arange(first, first + len(matrix)))
+
+
+def left(found):
+    return found.value + found.changes
+
+
+def test_in_one_arm_it_is_the_jackknife_of_pairs():
+    matrix = drawn_symmetric(6)
+    assert pairs_of_units.estimate(in_arm(matrix)) == pytest.approx(pairwise_mean(Pairs.of(matrix)))
+
+
+def test_what_a_unit_has_with_itself_does_not_count():
+    matrix, units = RNG.random((5, 5)), np.arange(5)
+    other = matrix + np.diag(RNG.random(5))
+    for paired in (pairs_of_units.between_arms(each, units, units) for each in (matrix, other)):
+        assert paired.value == pytest.approx(off_diagonal(matrix))
+        np.testing.assert_allclose(left(paired), [off_diagonal(without(matrix, unit)) for unit in units])
+
+
+def test_between_independent_arms_each_unit_is_left_out_of_its_own():
+    matrix = RNG.random((4, 6))
+    found = pairs_of_units.between_arms(matrix, np.arange(4), np.arange(4, 10))
+    of_a, of_b = left(found)[:4], left(found)[4:]
+    np.testing.assert_allclose(of_a, [np.delete(matrix, unit, axis=0).mean() for unit in range(4)])
+    np.testing.assert_allclose(of_b, [np.delete(matrix, unit, axis=1).mean() for unit in range(6)])
+    error = np.hypot(standard_error(of_a), standard_error(of_b))
+    freedom = error**4 / (standard_error(of_a) ** 4 / 3 + standard_error(of_b) ** 4 / 5)
+    assert pairs_of_units.estimate(found) == pytest.approx(t_interval(matrix.mean(), error, freedom))
+
+
+def test_between_partly_paired_arms_a_unit_is_left_out_of_both_where_it_is_in_both():
+    matrix, a, b = RNG.random((4, 5)), np.array([7, 1, 2, 3]), np.array([7, 3, 4, 5, 6])
+    found = pairs_of_units.between_arms(matrix, a, b)
+    other = a[:, np.newaxis] != b
+    assert found.value == pytest.approx(matrix[other].mean())
+    assert found.units.tolist() == [1, 2, 3, 4, 5, 6, 7]
+    expected = [matrix[other & (a != unit)[:, np.newaxis] & (b != unit)].mean() for unit in found.units]
+    np.testing.assert_allclose(left(found), expected)
+    low, high = pairs_of_units.estimate(found)[1:]
+    assert low < found.value < high
+
+
+def test_a_difference_of_paired_arms_leaves_a_unit_out_of_both():
+    a, b = drawn_symmetric(5), drawn_symmetric(5)
+    found = pairs_of_units.difference(in_arm(a), in_arm(b))
+    leave = np.array([off_diagonal(without(b, unit)) - off_diagonal(without(a, unit)) for unit in range(5)])
+    assert found == pytest.approx(t_interval(off_diagonal(b) - off_diagonal(a), standard_error(leave), 4))
+
+
+def test_a_difference_of_independent_arms_adds_their_variances():
+    a, b = drawn_symmetric(5), drawn_symmetric(7)
+    found = pairs_of_units.difference(in_arm(a), in_arm(b, 5))
+    errors = [standard_error(left(in_arm(each))) for each in (a, b)]
+    freedom = np.hypot(*errors) ** 4 / (errors[0] ** 4 / 4 + errors[1] ** 4 / 6)
+    assert found == pytest.approx(t_interval(off_diagonal(b) - off_diagonal(a), np.hypot(*errors), freedom))
+
+
+def test_the_interval_of_partly_paired_arms_holds_the_truth():
+    """Runs err with a chance that depends on their draw and on the example, so both arms have the same churn."""
+    rng, held = np.random.Generator(np.random.Philox(5)), []
+    difficulty = rng.normal(0.3, 0.1, 60)
+    for _ in range(600):
+        draws = rng.normal(0, 0.08, (13, 1))
+        wrong = [rng.random((8, 60)) < draws[first : first + 8] + difficulty for first in (0, 5)]
+        churns = [np.mean(arm[:, np.newaxis] != arm, axis=2) for arm in wrong]
+        found = pairs_of_units.difference(in_arm(churns[0]), in_arm(churns[1], 5))
+        held.append(found.low <= 0 <= found.high)
+    assert np.mean(held) >= 0.93

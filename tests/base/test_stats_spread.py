@@ -1,22 +1,30 @@
 """Means and standard deviations with intervals, and p-values of several tests."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_equal
 from scipy import stats
 
+from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
+from toolnoise.formulas.sd_ratio import (
+    distribution_wise_sd,
+    distribution_wise_variance,
+    independent_errors_sd,
+)
+from toolnoise.formulas.variance_components import NONE, components
 from toolnoise.papers.identical.draw import range_in_sds
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, positive_mean_t, standard_deviation
-from toolnoise.stats.jackknife import MANY
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, positive_mean_t
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.spread import (
     equal_runs_sd,
     root_mean_square,
     sd_chi2,
     sd_robust,
-    sd_without_each,
 )
 
 NAN = np.nan
@@ -57,23 +65,6 @@ def test_equal_values_of_a_rate_leave_an_sd_possible_that_falls_with_the_runs(co
     found = sd_chi2(values, 1 / 50)
     assert found == sd_robust(values, 1 / 50) == equal_runs_sd(count, 1 / 50)
     assert found == pytest.approx((0, 0, steps / 50), rel=5e-3)
-
-
-@pytest.mark.parametrize("runs", [3, 5, 10])
-def test_at_the_bound_runs_are_equal_in_one_of_forty_studies(runs):
-    variance = equal_runs_sd(runs, 1.0).high ** 2
-    draws = np.random.Generator(np.random.Philox(runs))
-    up, down = draws.poisson(variance / 2, (2, 40_000, runs))
-    assert np.mean(np.ptp(up - down, axis=1) == 0) == pytest.approx(0.025, abs=0.003)
-    # In a class near 100 % examples deviate to one side alone.
-    assert np.mean(np.ptp(draws.poisson(variance, (40_000, runs)), axis=1) == 0) < 0.025
-
-
-def test_many_values_without_each_have_the_sd_of_the_rest():
-    values = np.random.Generator(np.random.Philox(5)).normal(100, 1, MANY + 1)
-    wanted = [np.delete(values, place).std(ddof=1) for place in range(len(values))]
-    np.testing.assert_allclose(sd_without_each(values), wanted, rtol=1e-12)
-    assert not sd_without_each(np.ones(MANY + 1)).any()
 
 
 def bonett(values):
@@ -137,28 +128,10 @@ def test_an_sd_over_draws_may_have_a_draw_without_noise_but_not_only_such():
 # Means and SDs
 
 
-SHARES = st.lists(st.integers(0, 997).map(lambda count: count / 997), max_size=12).map(np.array)
-
-
 def test_mean_has_students_interval():
     found = mean_t(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     half = 2.7764451 * np.sqrt(2.5 / 5)  # t at .975 with 4 degrees of freedom, from a printed table
     assert found == pytest.approx((3, 3 - half, 3 + half), rel=1e-7)
-
-
-@given(st.integers(1, 997), st.integers(2, 50))
-def test_equal_values_have_exactly_their_own_mean_and_no_spread(count, runs):
-    values = np.full(runs, count / 997)
-    assert_equal(mean_t(values), Estimate(values[0]))
-    assert standard_deviation(values) == 0
-
-
-def test_one_run_has_a_mean_and_no_interval_and_what_is_undefined_has_neither_mean_nor_sd():
-    assert_equal(mean_t(np.array([0.1])), Estimate(0.1, NAN, NAN))
-    for of in (mean_t, sd_chi2):
-        assert_equal(of(np.array([])), UNDEFINED)
-        assert_equal(of(np.full(3, NAN)), UNDEFINED)
-    assert_equal(sd_chi2(np.ones(1)), UNDEFINED)
 
 
 def test_equal_values_of_a_rate_leave_room_for_deviations_that_no_run_shows():
@@ -167,12 +140,6 @@ def test_equal_values_of_a_rate_leave_room_for_deviations_that_no_run_shows():
     assert 1 - found.low == found.high - 1 == pytest.approx(3.689 / 250, rel=1e-3)
     assert found.low**250 == pytest.approx(0.025, rel=0.06)
     assert_equal(mean_t(np.ones(5), NAN), Estimate(1.0, NAN, NAN))
-
-
-@given(SHARES.filter(lambda values: len(values) > 1))
-def test_sd_equals_numpys(values):
-    assert standard_deviation(values) == pytest.approx(np.std(values, ddof=1), rel=1e-12, abs=1e-15)
-    assert np.isnan(standard_deviation(values[:1])) and np.isnan(standard_deviation(values[:0]))
 
 
 T3 = 3.1824463  # t at .975 with 3 degrees of freedom, from a printed table
@@ -185,24 +152,6 @@ def test_a_mean_over_draws_has_the_interval_of_its_logarithm():
     assert positive_mean_t(values) == pytest.approx((0.75, 0.75 / factor, 0.75 * factor), rel=1e-7)
     wider = np.exp(T3 * np.sqrt(((1 + squared) ** 4 - 1) / 3 + 0.5))
     assert positive_mean_t(values, 0.5).high == pytest.approx(0.75 * wider, rel=1e-7)
-
-
-def test_draws_without_noise_are_no_sign_of_a_draw_with_very_much():
-    # One draw in four has none, and the others are alike: the mean of such draws varies as their number does.
-    found = positive_mean_t(np.array([2.0, 0.0, 2.0, 2.0]))
-    factor = np.exp(T3 * np.sqrt((4 / 3 - 1) / 3))
-    assert found == pytest.approx((1.5, 1.5 / factor, 1.5 * factor), rel=1e-7)
-    # What is below 0 by estimation counts as none, too, but in the mean.
-    assert positive_mean_t(np.array([2.0, -0.4, 2.0, 2.0])) == pytest.approx((1.4, 1.4 / factor, 1.4 * factor))
-
-
-def test_a_mean_over_draws_has_an_interval_however_wide_if_two_draws_have_noise():
-    found = positive_mean_t(np.array([1e-4, 1e-4, 1.0]))
-    assert 0 < found.low < 1e-6
-    assert found.high > 1e6
-    assert positive_mean_t(np.array([1e-30] * 200 + [1.0])) == (pytest.approx(1 / 201), 0, np.inf)
-    for values, mean in (([0.0, 0.0, 0.0, 0.5], 0.125), ([0.0, 0.0, 0.0], 0), ([0.25, 0.75], 0.5)):
-        assert_equal(positive_mean_t(np.array(values)), Estimate(mean, NAN, NAN))
 
 
 @pytest.mark.parametrize(
@@ -242,3 +191,104 @@ def test_holm_by_hand():
     assert_equal(holm(np.array([NAN, 0.01, NAN, 0.02])), np.insert(holm(np.array([0.01, 0.02])), [0, 1], NAN))
     assert_equal(holm(np.array([NAN])), [NAN])
     assert holm(np.array([])).shape == (0,)
+
+
+# Variances, by rows and columns, of pairs and of a test set, against their definitions and by simulation
+
+
+# Components of variance, against their definition and by simulation
+
+
+TRUE = {"row": 1.0, "within": 0.7, "column": 0.2, "interaction": 0.5}
+
+
+def table(draws, rows, columns):
+    scales = np.sqrt([TRUE["row"], TRUE["column"], TRUE["interaction"]])
+    shapes = (rows, 1), (1, columns), (rows, columns)
+    return sum(scale * draws.normal(size=shape) for scale, shape in zip(scales, shapes, strict=True))
+
+
+def test_estimates_are_unbiased_and_intervals_cover():
+    draws = np.random.Generator(np.random.Philox(7))
+    found = [components(table(draws, 4, 5), crossed=True) for _ in range(1000)]
+    for name, wanted in TRUE.items():
+        values, lows, highs = np.array([getattr(one, name) for one in found]).T
+        assert abs(values.mean() - wanted) < 4 * values.std() / np.sqrt(len(values)), name
+        assert 0.93 < np.mean((lows <= wanted) & (wanted <= highs)) < 0.995, name
+
+
+def test_equal_runs_have_no_variance_and_a_single_draw_has_no_components():
+    zero = components(np.full((3, 4), 0.1), crossed=True)
+    assert all(part.value == 0 for part in zero)
+    np.testing.assert_array_equal(components(np.ones((1, 5)), crossed=True), NONE)
+
+
+def test_the_variance_within_rows_is_covered_where_all_rows_have_the_same_columns():
+    draws, held = np.random.Generator(np.random.Philox(8)), []
+    for _ in range(600):
+        column, rest = np.sqrt(0.6) * draws.normal(size=(1, 8)), np.sqrt(0.4) * draws.normal(size=(8, 8))
+        _, low, high = components(column + rest, crossed=True).within
+        held.append(low < 1 < high)
+    assert np.mean(held) > 0.93
+
+
+@pytest.mark.parametrize(("rows", "sigma", "least"), [(3, 0, 0.95), (4, 1.3, 0.9)])
+def test_the_interaction_is_covered_where_rows_differ_in_noise(rows, sigma, least):
+    """`bench/error_rates.py` has this for more rows and sigmas."""
+    draws, held = np.random.Generator(np.random.Philox(9)), []
+    for _ in range(600):
+        sds = np.exp(sigma / 2 * draws.normal(size=(rows, 1)))
+        _, low, high = components(sds * draws.normal(size=(rows, 16)), crossed=True).interaction
+        held.append(low <= np.exp(sigma**2 / 2) <= high)
+    assert np.mean(held) >= least
+
+
+# Pairwise measures of other runs on other examples
+
+
+DRAWS = np.random.Generator(np.random.Philox(7))
+
+
+def churn(predictions, stream=1, **options):
+    return two_way_bootstrap(ExampleChurn(predictions), stream, **options)
+
+
+def test_many_runs_leave_the_uncertainty_of_the_examples():
+    # Every run errs as every other does, so that what varies is which examples are hard.
+    hard = DRAWS.random(400) < 0.3
+    predictions = np.where(hard, DRAWS.integers(0, 2, (60, 400)), 0)
+    found = churn(predictions, resamples=300)
+    counts = predictions.sum(axis=0)
+    by_example = 2 * counts * (60 - counts) / (60 * 59)
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * by_example.std() / 20, rel=0.15)
+
+
+# What the size of a test set makes of an SD, and the variance that is left
+
+
+def of_runs(right, step=0.0):
+    """The variance of runs of one draw."""
+    return distribution_wise_variance([right], sd_robust(right.mean(axis=1), step))
+
+
+RIGHT = st.tuples(st.integers(2, 6), st.integers(2, 9)).flatmap(lambda shape: arrays(np.bool_, shape))
+
+
+@given(RIGHT)
+def test_the_distribution_wise_variance_is_the_mean_covariance_of_two_examples(right):
+    covariances = np.cov(right.T.astype(float), ddof=1)
+    pairs = [covariances[i, j] for i, j in itertools.permutations(range(right.shape[1]), 2)]
+    assert of_runs(right).value == pytest.approx(np.mean(pairs), abs=1e-12)
+
+
+def test_the_distribution_wise_sd_is_the_root_with_the_sign_of_the_variance():
+    assert distribution_wise_sd(Estimate(-0.04, -0.09, 0.25)) == pytest.approx((-0.2, -0.3, 0.5))
+    assert distribution_wise_sd(Estimate(0.0, 0.0, 0.0)) == (0, 0, 0)
+    assert_equal(distribution_wise_sd(UNDEFINED), UNDEFINED)
+
+
+def test_its_interval_is_that_of_the_variance_less_what_independent_errors_make():
+    right = np.random.Generator(np.random.Philox(4)).random((10, 50)) < 0.8
+    bounds = np.array(sd_robust(right.mean(axis=1))[1:]) ** 2
+    wanted = 50 / 49 * (bounds - independent_errors_sd(right) ** 2)
+    assert of_runs(right)[1:] == pytest.approx(tuple(wanted))

@@ -1,13 +1,22 @@
 """Comparisons of means: Welch's test, Hedges' g, probability of improvement, and arms partly of paired runs."""
 
+import json
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_equal
 from scipy import stats
 
-from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
+from toolnoise import cli
+from toolnoise.base import metric_files
+from toolnoise.comparison import two_arm_power
+from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.two_arms import hedges_g, paired_difference, probability_of_improvement
-from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.formulas.stability import STABILITY
+from toolnoise.stats.estimates import UNDEFINED
+from toolnoise.stats.power import runs_needed
 from toolnoise.stats.two_means import UNDECIDED, mean_difference
 
 # Comparisons of means: Welch's test, Hedges' g and the probability of improvement
@@ -59,24 +68,6 @@ def test_equal_accuracies_in_each_arm_are_no_proof(runs):
     assert mean_difference(one[0], one[0], (0.01, 0.01)).pvalue == 1
 
 
-def test_equal_values_without_a_smallest_difference_are_not_tested():
-    found = mean_difference(np.full(3, 0.5), np.full(3, 0.6), (0.0, np.nan))
-    assert_equal(found[1:], (np.nan, Estimate(found.effect.value, np.nan, np.nan)))
-
-
-def test_what_cannot_be_compared_is_undefined():
-    assert_equal(mean_difference(BASE, BETTER[:1]), UNDECIDED)
-    assert_equal(hedges_g(BASE, BETTER[:1]), UNDEFINED)
-    assert_equal(hedges_g(np.full(3, 0.5), np.full(3, 0.6)), UNDEFINED)
-    assert_equal(probability_of_improvement(BASE, BASE[:0]), UNDEFINED)
-
-
-@pytest.mark.parametrize("runs", [2, 3])
-def test_accuracies_that_differ_by_the_luck_of_one_example_are_seldom_called_different(runs):
-    arms = DRAWS.integers(0, 2, (1_000, 2, runs)) / 100
-    assert np.mean([mean_difference(*two, (0.01, 0.01)).pvalue <= 0.05 for two in arms]) <= 0.05
-
-
 def test_g_is_the_difference_in_sds_made_smaller_for_few_runs():
     pooled = np.sqrt((9 * BASE.var(ddof=1) + 6 * BETTER.var(ddof=1)) / 15)
     found = hedges_g(BASE, BETTER)
@@ -88,11 +79,6 @@ def test_the_ends_of_gs_interval_are_where_the_t_found_is_at_the_edge():
     t = stats.ttest_ind(BETTER, BASE).statistic
     shifts = t * np.array([found.low, found.high]) / found.value
     assert stats.nct.cdf(t, 15, shifts) == pytest.approx([0.975, 0.025], abs=2e-5)
-
-
-def test_g_has_no_bias_in_four_runs():
-    arms = DRAWS.normal(0, 1, (300, 2, 4)) + np.array([[0.0], [1.0]])
-    assert np.mean([hedges_g(*two).value for two in arms]) == pytest.approx(1, abs=0.15)
 
 
 def test_improvement_counts_pairs_and_half_the_ties():
@@ -107,13 +93,6 @@ def test_the_interval_of_improvement_is_where_the_score_test_is_at_its_level():
         assert abs(chance - end) / np.sqrt(hanley_mcneil) == pytest.approx(1.959964, rel=1e-5)
 
 
-def test_even_where_every_run_is_better_the_interval_has_a_width():
-    one, low, high = probability_of_improvement(BASE, BASE + 1)
-    assert (one, high) == (1, 1)
-    assert 0.6 < low < 0.9
-    assert probability_of_improvement(BASE + 1, BASE) == pytest.approx(Estimate(0, 0, 1 - low))
-
-
 def test_pairs_are_tested_by_their_differences_as_in_scipy():
     a, b = BASE[:4], BASE[:4] + np.array([0.1, 0.3, 0.2, 0.25])
     found, scipys = paired_difference(a, b), stats.ttest_rel(b, a)
@@ -121,15 +100,6 @@ def test_pairs_are_tested_by_their_differences_as_in_scipy():
     assert found.effect[1:] == pytest.approx(scipys.confidence_interval())
     assert found.pvalue < mean_difference(a, b).pvalue
     assert_equal(paired_difference(a[:1], b[:1]), UNDECIDED)
-
-
-def test_equal_differences_of_pairs_are_certain_only_without_a_step():
-    a = np.array([0.5, 0.75])
-    assert paired_difference(a, a) == (0, 1, (0, 0, 0))
-    found = paired_difference(a, a + 0.25, 0.25)
-    assert found.pvalue > 0.05
-    assert found.effect.low < 0 < found.effect.value == 0.25
-    assert paired_difference(np.zeros(9), np.full(9, 0.25), 0.25).pvalue < 0.05
 
 
 def test_pairs_of_the_same_draw_do_not_count_for_paired_arms():
@@ -175,14 +145,6 @@ def test_if_none_is_it_is_welchs(runs):
         assert found.effect[1:] == pytest.approx(tuple(scipys.confidence_interval()))
 
 
-def test_a_single_pair_hardly_changes_the_test():
-    a, b = arms(20, 20, 1, 0.9, studies=200)
-    one, none = (
-        np.array([partly_paired_difference(*both, pairs).pvalue for both in zip(a, b, strict=True)]) for pairs in (1, 0)
-    )
-    assert np.quantile(np.abs(one - none), 0.95) < 0.06
-
-
 def test_no_power_is_lost_where_some_runs_are_paired():
     """`bench/error_rates.py` has this at four correlations."""
     gain, correlation = 1.3, 0.8
@@ -191,14 +153,6 @@ def test_no_power_is_lost_where_some_runs_are_paired():
         a, b = arms(10, 10, pairs, correlation)
         assert named(a, b, pairs, gain) > alone - 0.05, pairs
         assert named(a, b, pairs) <= 0.06, pairs
-
-
-def test_runs_that_are_not_paired_cost_little_where_pairs_agree():
-    pairs = 6
-    a, b = arms(10, 10, pairs, 0.95)
-    gain = 3.3 * np.sqrt(0.1 / pairs)
-    by_pairs = np.mean(stats.ttest_rel(a[:, :pairs], b[:, :pairs] + gain, axis=1).pvalue < 0.05)
-    assert named(a, b, pairs, gain) > by_pairs - 0.08
 
 
 @pytest.mark.parametrize(
@@ -222,19 +176,143 @@ def test_the_interval_is_where_the_test_rejects():
         assert found.effect.value == pytest.approx(-partly_paired_difference(*both[::-1], 5).effect.value)
 
 
-def test_pairs_weigh_more_the_better_they_agree():
-    found = [arms(10, 10, 6, correlation, studies=1) for correlation in (0, 0.7, 0.9, 0.999)]
-    weights = [pair_weight(a[0], b[0], 6).value for a, b in found]
-    assert weights == sorted(weights)
-    assert weights[0] < 0.2
-    assert 0.9 < weights[-1] <= 1
-    a, b = found[-1]
-    assert pair_weight(a[0], b[0], 3).value == 0  # three pairs tell too little
+# How many runs a claim needs: known numbers, simulations, and what `toolnoise plan` says of it and refuses
 
 
-def test_equal_runs_are_certain_only_without_a_step():
-    same, other = np.full(4, 0.5), np.full(5, 0.75)
-    assert partly_paired_difference(same, other, 2) == (np.inf, 0, (0.25, 0.25, 0.25))
-    assert partly_paired_difference(same, other, 2, 0.25).effect.low < 0.25
-    assert partly_paired_difference(same, same, 2) == (0, 1, (0, 0, 0))
-    assert_equal(partly_paired_difference(same[:1], other, 1), UNDECIDED)
+MANY_STUDIES = 4_000  # a share of them is known to within 1.5 points
+OF_STUDIES = np.random.Generator(np.random.Philox(8))
+
+
+def test_a_difference_of_one_sd_takes_seventeen_runs():
+    # The textbook's number, for two arms, 80 % and 5 %.
+    assert runs_needed(lambda runs: two_arm_power.difference_power(runs, 1, 1)) == 17
+
+
+def rejected(runs, spread, shift, decide):
+    one, other = OF_STUDIES.normal(0, spread, (MANY_STUDIES, runs)), OF_STUDIES.normal(shift, 1, (MANY_STUDIES, runs))
+    return np.mean(decide(one, other))
+
+
+@pytest.mark.parametrize(("runs", "difference"), [(3, 3), (10, 1), (10, 0)])
+def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(runs, difference):
+    share = rejected(
+        runs, 1, difference, lambda *arms: [mean_difference(*both).pvalue <= 0.05 for both in zip(*arms, strict=True)]
+    )
+    assert two_arm_power.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
+
+
+def test_no_plan_has_two_runs_an_arm_which_compare_does_not_test(plan):
+    assert two_arm_power.difference_power(2, 100, 1) == 0
+    assert two_arm_power.difference_power(np.array([2, 3]), 100, 1).tolist() == [0, pytest.approx(1)]
+    assert plan("--sd", 0.01, "--gain", 50, "--json")["needed"][0]["runs_per_arm"] == 3
+    two, three = plan("--sd", 0.25, "--sd-runs", 10, "--runs", 2, 3, "--json")["shown"]
+    assert (two["gain"], two["gain_low"], two["gain_high"]) == (None, None, None)
+    assert three["gain"] > 0
+    assert "none" in plan("--sd", 0.25, "--runs", 2).splitlines()[-1]
+
+
+@settings(max_examples=15)
+@given(st.integers(3, 500), st.sampled_from([0.01, 0.05]), st.sampled_from([0.8, 0.9]))
+def test_what_some_runs_can_show_needs_just_so_many(runs, level, wanted):
+    difference = two_arm_power.detectable_difference(runs, level, wanted)
+    assert two_arm_power.difference_power(runs, 0.25 * difference, 0.25, level) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("pilot_runs", [None, 5])
+def test_how_often_chance_alone_makes_a_difference(pilot_runs):
+    arms = OF_STUDIES.normal(0, 1, (2, 20_000, 3)).mean(axis=2)
+    sd = 1 if pilot_runs is None else OF_STUDIES.normal(0, 1, (20_000, pilot_runs)).std(axis=1, ddof=1)
+    # Against a pilot of its own each, the share of studies whose difference is this many of its SDs.
+    share = np.mean(np.abs(arms[1] - arms[0]) >= 1.2 * sd)
+    assert two_arm_power.chance_difference(1.2, 1, 3, pilot_runs and pilot_runs - 1) == pytest.approx(share, abs=0.012)
+
+
+CELL = ("smallcnn", "digits", "cpu")
+PILOT = {"algo_impl": (0.0025, 0.00172, 0.00456, 10), "impl": (0.0012, 0.0008, 0.0022, 10), "control": (0, 0, 0, 2)}
+
+
+@pytest.fixture
+def plan(capsys):
+    """What the verb prints; its JSON if that is asked for."""
+
+    def ask(*options):
+        cli.main(["plan", *map(str, options)])
+        said = capsys.readouterr().out
+        return json.loads(said) if "--json" in options else said
+
+    return ask
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    """A metric file of three cells."""
+    path = tmp_path / "stability.csv"
+    rows = []
+    for variant, (*estimate, runs) in PILOT.items():
+        rows.append((*CELL, variant, "accuracy_mean", "all", 0.9, 0.8, 0.95, runs, 0))
+        rows.append((*CELL, variant, "accuracy_sd", "all", *estimate, runs, 0))
+        rows.append((*CELL, variant, "accuracy_sd", "3", 0.1, 0.05, 0.2, runs, 0))
+    metric_files.write(path, STABILITY, rows)
+    return path
+
+
+def test_is_a_gain_of_a_third_of_a_point_real(plan):
+    lines = plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3).splitlines()
+    assert lines[0] == "SD of accuracy, as given: 0.25 points (0.172 to 0.456, from 10 runs)"
+    assert lines[5].split("  ") == ["a gain of 0.3 points", "13 (7 to 38)"]
+    assert lines[-2:] == ["  in 42 % of cases with one run each", "  in 2.5 % of cases with 10 runs each"]
+
+
+def test_a_pilots_sd_and_its_interval_are_in_points(plan, pilot):
+    found = plan("--pilot", pilot, "--variant", "algo_impl", "--gain", 0.3, "--json")
+    wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
+    assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
+    (needed,) = found["needed"]
+    assert needed["runs_per_arm"] == runs_needed(lambda runs: two_arm_power.difference_power(runs, 0.3, 0.25))
+    assert (needed["runs_per_arm_low"], needed["runs_per_arm_high"]) == (7, 38)
+    assert [chance["runs_per_arm"] for chance in needed["by_chance"]] == [1, 10]
+
+
+def test_asked_for_nothing_it_says_what_the_usual_numbers_of_runs_can_show(plan):
+    lines = plan("--sd", 0.25).splitlines()
+    heading, _, *rows = lines[3:]
+    assert heading.split("  ") == ["runs per arm", "a gain, points"]
+    assert [row.split()[0] for row in rows] == ["3", "5", "10", "20", "50", "100"]
+    assert rows[2].split() == ["10", "0.333"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--gain", 0.3], "--sd: missing: how many runs depends on the SD; pilot or sd"),
+        (["--sd", 0], "--sd: found 0; points from 0.000001 to 100"),
+        (["--sd", "inf"], "--sd: found inf"),
+        (["--sd-runs", 5], "--sd-runs: given without sd"),
+        (["--variant", "algo"], "--variant: given without pilot"),
+        (["--sd", 1, "--gain", -0.3], "--gain: found -0.3; points from 0.000001 to 100"),
+        (["--sd", 1, "--level", 0], "--level: found 0; a share between 0 and 1"),
+        (["--sd", 1, "--power", 0.04], "--power: found 0.04; more than the level, 0.05"),
+        (["--sd", 1, "--figure", "curves.jpg"], "--figure: found curves.jpg; a name ending in .pdf, .svg, .png"),
+        (["--pilot", "nowhere.csv"], "nowhere.csv: no such file; expected a metric file"),
+        (["--sd", "1e-300", "--gain", "1"], "--sd: found 1e-300; points from 0.000001 to 100, such as 0.25"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(options, says, refused_by_verb):
+    assert says in refused_by_verb("plan", *options)
+
+
+def test_a_pilot_of_several_cells_must_be_told_which(refused_by_verb, pilot):
+    assert "cells: 3 with no choice given; choose by model, dataset, hardware and variant one of " in refused_by_verb(
+        "plan", "--pilot", pilot, "--gain", 1
+    )
+    assert "cells: none with variant algo; " in refused_by_verb("plan", "--pilot", pilot, "--variant", "algo")
+    assert "--sd: given with pilot" in refused_by_verb("plan", "--pilot", pilot, "--sd", 0.3)
+
+
+@pytest.mark.parametrize(
+    "sd", [(-0.1, 0, 1), (1e-318, 0, 1), (1.5, 1, 2), (np.nan,) * 3, (0.1, -1, 1), (0.1, 0, np.inf)]
+)
+def test_an_sd_that_no_cell_has_is_one_line(sd, refused_by_verb, tmp_path):
+    path = tmp_path / "one.csv"
+    metric_files.write(path, STABILITY, [(*CELL, "algo", "accuracy_sd", "all", *sd, 4, 0)])
+    assert "/algo: found an SD of " in refused_by_verb("plan", "--pilot", path, "--gain", 1)

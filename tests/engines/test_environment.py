@@ -1,12 +1,11 @@
 """Environments: what is recorded of one, which there are for toolings, what is refused; and `toolnoise doctor`."""
 
-import importlib.util
 import json
 import os
 import re
 import sys
 import tomllib
-from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -15,7 +14,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import environment, program
 from toolnoise.base.errors import BadInput
-from toolnoise.engines import FRAMEWORKS, accelerators, serving
+from toolnoise.engines import FRAMEWORKS, accelerators, serving, tensorflow
 from toolnoise.engines.accelerators import Gpu
 from toolnoise.study import config, environments
 from toolnoise.study.cells import Cell
@@ -98,14 +97,6 @@ def test_a_cpu_serves_its_own_instruction_set_and_older_ones_and_refuses_others_
     assert not any(map(serves, FLAGS))
 
 
-def test_half_precision_that_no_entry_can_pin_is_one_line(cpu, refused):
-    cpu(FLAGS["avx2"])
-    precision = "mixed_bfloat16"
-    line = refused(environment.require_cpu, TOOLING | {"isa": "avx2", "precision": precision})
-    assert line.startswith(f"hardware mine: precision: {precision} with kernels onednn")
-    environment.require_cpu(TOOLING | {"isa": "avx2", "precision": precision, "kernels": "eigen"})
-
-
 MACOS = {
     "machdep.cpu.brand_string": "Intel(R) Core(TM) i7",
     "machdep.cpu.features": "FPU SSE4.1 SSE4.2 AVX1.0",
@@ -135,13 +126,6 @@ def test_the_machine_is_recorded(imposed):
     packages = environment.installed("numpy|num|tensorflow.*")
     assert packages["numpy"] == np.__version__
     assert set(packages) <= {"numpy", "tensorflow", "tensorflow-cpu"}
-
-
-def test_keras_still_has_the_copy_that_the_engine_for_pytorch_does_without():
-    folder = Path(importlib.util.find_spec("keras").origin).parent
-    source = (folder / "src/backend/torch/nn.py").read_text()
-    assert "def _transpose_spatial_inputs(inputs):" in source
-    assert "torch.permute(inputs, (0, 3, 1, 2)).contiguous()" in source
 
 
 # Environments of toolings: which there are, where a job computes, and what is refused
@@ -174,13 +158,6 @@ def test_the_registry_names_environments_that_have_a_lock_file():
     assert len(named) >= 8
 
 
-def test_an_unknown_environment_is_one_line(written, built, refused):
-    written["hardware"] = {"cpu-old": {"accelerator": "cpu", "environment": "tensorflow-2.61"}}
-    line = refused(built, written)
-    assert line.startswith('tiny.yaml: hardware.cpu-old.environment: found "tensorflow-2.61"; allowed: jax')
-    assert OLD in line
-
-
 def test_a_spec_names_an_environment_only_if_it_is_not_the_workflows(elsewhere, built, written):
     cell = Cell("smallcnn", "digits", "cpu-old", "algo")
     assert elsewhere.spec(cell, 1).hardware.json["environment"] == OLD
@@ -203,17 +180,6 @@ def test_a_job_goes_on_in_the_environment_of_its_tooling(made, train, monkeypatc
     with pytest.raises(SystemExit):
         cli.main(train)
     assert called == [(made / "toolnoise", [str(made / "toolnoise"), *train])]
-
-
-def test_a_job_without_its_environment_ends_in_one_line(train, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(train)
-    assert ended.value.code == 2
-    wanted = f"environment: .environments/{OLD} is missing: run `make .environments/{OLD}`"
-    assert capsys.readouterr().err == f"toolnoise: hardware cpu-old: {wanted}\n"
-    tooling = {"name": "cpu-old", "engine": "tensorflow", "accelerator": "cpu", "environment": OLD}
-    assert serving.why_not(tooling) == wanted
 
 
 # `toolnoise doctor`
@@ -253,58 +219,6 @@ def test_a_machine_serves_its_own_accelerator_and_no_other(machine):
     assert why_not("tpu-v2-8") == "device: found TPU v3-8; wanted: TPU v2"
     machine(tpus=["TPU v2-8"])
     assert why_not("tpu-v2-8") == ""
-
-
-def test_a_reason_is_what_a_run_would_be_refused_with(machine, refused):
-    machine()
-    entry = {"name": "cpu-avx512", **config.registered("hardware")["cpu-avx512"]}
-    assert refused(environment.require_cpu, entry) == f"hardware cpu-avx512: {why_not('cpu-avx512')}"
-    assert why_not("cpu") == ""
-
-
-def test_a_machine_without_the_framework_serves_nothing(machine, monkeypatch):
-    machine([V100])
-    monkeypatch.setattr(serving.importlib.util, "find_spec", lambda _name: None)
-    for name, entry in config.registered("hardware").items():
-        if not entry["environment"] and entry["engine"] != "command":
-            assert why_not(name) == f"engine: {entry['engine']} is not installed"
-
-
-@pytest.mark.parametrize(
-    ("engine", "file", "says", "gpus"),
-    [
-        ("tensorflow", "python/platform/build_info.py", "build_info = OrderedDict([('is_cuda_build', True)])", True),
-        (
-            "tensorflow",
-            "python/platform/build_info.py",
-            "OrderedDict([('is_cuda_build', False), ('is_tensorrt_build', True)])",
-            False,
-        ),
-        ("torch", "version.py", "__version__ = '2'\ncuda: Optional[str] = '13.0'\nhip: Optional[str] = None", True),
-        ("torch", "version.py", "cuda: Optional[str] = None\nhip: Optional[str] = '7.0'", True),
-        ("torch", "version.py", "__version__ = '2.13.0+cpu'\ncuda: Optional[str] = None\nhip = None", False),
-    ],
-)
-def test_a_framework_s_own_word_counts_on_gpus(tmp_path, monkeypatch, engine, file, says, gpus):
-    about = tmp_path / file
-    about.parent.mkdir(parents=True, exist_ok=True)
-    about.write_text(says)
-    spec = type("Spec", (), {"origin": str(tmp_path / "__init__.py")})
-    monkeypatch.setattr(serving.importlib.util, "find_spec", lambda _name: spec)
-    assert serving._computes_on_gpus(engine) is gpus
-    monkeypatch.undo()
-    installed = importlib.util.find_spec(engine)
-    assert installed is None or (Path(installed.origin).parent / file).exists()
-
-
-@pytest.mark.parametrize(("plugins", "gpus"), [((), False), (("jax_cuda12_plugin",), True), (("jaxtyping",), False)])
-def test_jax_computes_on_gpus_by_a_plugin(tmp_path, monkeypatch, plugins, gpus):
-    for name in ("jax", *plugins):
-        about = tmp_path / f"{name}-1.dist-info/METADATA"
-        about.parent.mkdir()
-        about.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert serving._computes_on_gpus("jax") is gpus
 
 
 @pytest.mark.parametrize("engine", FRAMEWORKS)
@@ -377,3 +291,165 @@ def test_nothing_is_imported_to_find_out(run, tmp_path):
     done = run(tmp_path, sys.executable, "-c", program)
     assert done.returncode == 0, done.stderr
     assert {*FRAMEWORKS, "keras"}.isdisjoint(done.stdout.split())
+
+
+# Accelerators: what a machine has, and which GPU a run takes
+
+
+# As drivers name them.
+NAMES = {
+    "p100": "Tesla P100-PCIE-16GB",
+    "v100": "Tesla V100-SXM2-16GB",
+    "rtx5000": "Quadro RTX 5000",
+    "t4": "Tesla T4",
+    "a100": "NVIDIA A100-SXM4-40GB",
+    "h100": "NVIDIA H100 80GB HBM3",
+    "h200": "NVIDIA H200",
+}
+OTHERS = [
+    "NVIDIA GH200 480GB",
+    "NVIDIA T400",
+    "NVIDIA RTX 5000 Ada Generation",
+    "NVIDIA A100X",
+    "NVIDIA A10",
+    "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
+    "NVIDIA H100 MIG 1g.10gb",
+    "",
+]
+
+
+@pytest.mark.parametrize("entry", NAMES)
+def test_a_registry_entry_accepts_its_own_device_and_no_other(entry):
+    wanted = config.registered("hardware")[entry]["device"]
+    every = [*NAMES.values(), *OTHERS]
+    assert [name for name in every if accelerators.is_called(wanted, name)] == [NAMES[entry]]
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "device", "there", "says"),
+    [
+        ("gpu", "V100", ["Tesla T4", "Tesla T4", "NVIDIA H200"], "found Tesla T4, NVIDIA H200; wanted: V100"),
+        ("gpu", "", [], "no GPU is visible on this machine; wanted: any GPU"),
+        ("tpu", "TPU v2", [], "no TPU is visible on this machine; wanted: TPU v2"),
+    ],
+)
+def test_a_wrong_device_or_none_is_one_line_with_what_was_found_and_wanted(accelerator, device, there, says, refused):
+    line = refused(accelerators.choose, {"name": "mine", "accelerator": accelerator, "device": device}, there)
+    assert line == f"hardware mine: device: {says}"
+
+
+SMI = """\
+Tesla V100-SXM2-16GB, 535.104.05, 16384, GPU-aaaa1111
+Tesla T4, 535.104.05, 15360, GPU-bbbb2222
+"""
+FOUND = [
+    Gpu("Tesla V100-SXM2-16GB", "535.104.05", "16384", "GPU-aaaa1111"),
+    Gpu("Tesla T4", "535.104.05", "15360", "GPU-bbbb2222"),
+]
+
+
+@pytest.fixture
+def with_smi(tmp_path, monkeypatch):
+    """A machine whose nvidia-smi prints this and whose kernel tells these things; None is a machine without."""
+
+    def make(printed, told=None):
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        if printed is not None:
+            (folder / "nvidia-smi").write_text(f"#!/bin/sh\ncat <<'END'\n{printed}END\n")
+            (folder / "nvidia-smi").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin" if printed is not None else str(folder))
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        kernel = tmp_path / "nvidia"
+        monkeypatch.setattr(accelerators, "NVIDIA", kernel)
+        for name, text in (told or {}).items():
+            (kernel / name).parent.mkdir(parents=True, exist_ok=True)
+            (kernel / name).write_text(text)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("visible", "places"),
+    [
+        (None, [0, 1]),
+        ("0,1", [0, 1]),
+        ("1,0", [1, 0]),
+        ("GPU-bbbb", [1]),
+        ("", []),
+        ("-1", []),
+        ("0,7,1", [0]),
+        ("NoDevFiles", []),
+    ],
+)
+def test_gpus_are_those_that_nvidia_smi_lists_and_that_are_visible(visible, places, with_smi, monkeypatch):
+    with_smi(SMI)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert accelerators.gpus() == [FOUND[place] for place in places]
+
+
+INFORMATION = "Model: \t\t Quadro RTX 5000\nIRQ:   \t\t 33\nGPU UUID: \t GPU-cccc3333\n"
+VERSIONS = [
+    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82.01  Wed Oct 27 21:21:55 UTC 2021\nGCC version: 9.3.0\n",
+    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  470.82.01  Release Build  (somebody)\n",
+]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_nvidia_smi_the_kernel_tells(version, with_smi):
+    with_smi(None, {"version": version, "gpus/0000:01:00.0/information": INFORMATION})
+    assert accelerators.gpus() == [Gpu("Quadro RTX 5000", "470.82.01", "", "GPU-cccc3333")]
+
+
+# Which GPU a run takes, with a TensorFlow that shows the GPUs of other machines
+
+
+SHOWN = [
+    {"device_name": "Tesla T4", "compute_capability": (7, 5)},
+    {"device_name": "Tesla V100-SXM2-16GB", "compute_capability": (7, 0)},
+    {"device_name": "Tesla V100-SXM2-16GB", "compute_capability": (7, 0)},
+]
+
+
+@pytest.fixture
+def claim(monkeypatch):
+    """Claim a GPU for a tooling; returns what is recorded and what TensorFlow was told."""
+
+    def attempt(device, shown, present=()):
+        monkeypatch.setattr(accelerators, "gpus", lambda: list(present))
+        told = []
+        experimental = SimpleNamespace(
+            get_device_details=lambda place: shown[place],
+            set_memory_growth=lambda place, on: told.append(("grow", place, on)),
+        )
+        config = SimpleNamespace(
+            list_physical_devices=lambda kind: list(range(len(shown))) if kind == "GPU" else [],
+            set_visible_devices=lambda place, kind: told.append(("show", place, kind)),
+            experimental=experimental,
+        )
+        engine = tensorflow.Engine()
+        engine.tf = SimpleNamespace(config=config)
+        engine.tooling = {"name": "mine", "accelerator": "gpu", "device": device}
+        return engine._claim_gpu(), told
+
+    return attempt
+
+
+def test_a_run_takes_the_first_gpu_that_its_tooling_means_hides_the_others_and_records_it(claim):
+    present = [Gpu("Tesla T4", "470.1", "15360"), Gpu("Tesla V100-SXM2-16GB", "535.104.05", "16384")]
+    found, told = claim("V100", SHOWN, present)
+    assert told == [("show", 1, "GPU"), ("grow", 1, True)]
+    assert found.pop("libraries") is not None
+    assert found == {
+        "device": "Tesla V100-SXM2-16GB",
+        "compute_capability": "7.0",
+        "driver": "535.104.05",
+        "device_memory_mib": "16384",
+    }
+
+
+def test_a_gpu_that_tensorflow_cannot_use_is_one_line_that_says_what_to_install(claim, refused):
+    line = refused(claim, "V100", [], [Gpu("Tesla V100-SXM2-16GB", "535.104.05")])
+    found = "tensorflow cannot use the Tesla V100-SXM2-16GB of this machine"
+    assert line == f"hardware mine: device: {found}; install the extra `cuda`"

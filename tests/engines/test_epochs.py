@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from toolnoise import streams
+from toolnoise.engines import formulas
+from toolnoise.engines.formulas import COUNTS, DOUBLINGS, LEFT_OUT
 from toolnoise.models.initial import Parameter, initial_weights
 
 RATE = 0.4
@@ -99,3 +101,94 @@ def test_a_layer_may_drop_whole_examples(dropping_whole, trained):
     counters = (np.array([1], np.uint32), np.array([1], np.uint32), plan.slots)
     assert np.array_equal(kept, streams.keep_mask(np, plan.dropout, counters, RATE))
     assert 0 < kept.sum() < 64
+
+
+# Half precision on a CPU: what is computed in it and what is not, loss scaling, and that it repeats bit for bit
+
+
+# What layers compute in, and how near eight steps of two right loops, one compiled and one not, come.
+PRECISIONS = {"mixed_float16": ("float16", 5e-4), "mixed_bfloat16": ("bfloat16", 2e-3)}
+
+
+@pytest.fixture(scope="module", params=PRECISIONS)
+def precision(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def here(precision, own_workshop):
+    tooling = {"precision": precision, "kernels": "eigen", "tf32": True}
+    return own_workshop("smooth", tooling=tooling, batch_size=8, epochs=2)
+
+
+@pytest.fixture(scope="module")
+def halved(here):
+    return here.drive("training", "training_beside_keras")
+
+
+@pytest.mark.long
+def test_layers_compute_in_half_precision_and_logits_in_float32(precision, halved):
+    *inner, last = halved["computes_in"].tolist()
+    # The first is the input, which is handed on as it is.
+    assert set(inner[1:]) == {PRECISIONS[precision][0]}
+    assert last == "float32"
+    logits = halved["logits"]
+    assert logits.dtype == np.float32
+    assert not np.array_equal(logits, logits.astype(np.float16).astype(np.float32))
+
+
+@pytest.mark.long
+def test_weights_are_float32_and_near_those_of_plain_keras(precision, halved):
+    ours = {name: array for name, array in halved.items() if name.startswith("ours/")}
+    assert len(ours) == 9
+    for name, array in ours.items():
+        assert array.dtype == np.float32
+        theirs = halved[name.replace("ours", "keras")]
+        np.testing.assert_allclose(array, theirs, rtol=0, atol=PRECISIONS[precision][1], err_msg=name)
+    np.testing.assert_allclose(*halved["loss"], rtol=1e-4)
+
+
+@pytest.mark.long
+def test_a_step_that_overflows_is_left_out_and_the_loss_scale_moves_as_keras_s(precision, halved):
+    if precision == "mixed_bfloat16":
+        assert "updates" not in halved, "bfloat16 has float32's range and needs no loss scale"
+        return
+    assert halved["ours scale"].tolist() == halved["keras scale"].tolist()
+    ours, theirs = halved["updates"]
+    assert 0 < ours == theirs < 8
+    # It was doubled, too: it ended higher than the steps that were left out have halved it.
+    assert halved["ours scale"][0] > 2.0 ** (15 + 5 - (8 - ours))
+
+
+@pytest.fixture(scope="module")
+def control(here):
+    return here.train("control", 1)
+
+
+@pytest.mark.long
+def test_control_repeats_bit_for_bit_in_half_precision(here, control):
+    again = here.train("control", 2)
+    assert again.digests == control.digests
+    assert again.weight_bytes == control.weight_bytes
+
+
+# The loss scale of float16 by its counts; tests above hold it beside Keras's in training
+
+
+def after(counts, finite):
+    return formulas.scale_counts_after(counts, np.int32(finite), np.clip)
+
+
+def factor(doublings, sign=1):
+    return float(np.int32(formulas.scale_bits(doublings, sign)).view(np.float32))
+
+
+def test_an_overflow_halves_the_scale_and_is_left_out_and_steps_in_a_row_double_it(monkeypatch):
+    monkeypatch.setattr(formulas, "STEPS_TO_GROW", 3)
+    counts, found = dict.fromkeys(COUNTS, np.int32(0)), []
+    for finite in (0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1):
+        counts = after(counts, finite)
+        found.append(int(counts[DOUBLINGS]))
+    assert found == [-1, -2, -2, -2, -1, -1, -1, -2, -2, -2, -1, -1, -1, 0]
+    assert counts[LEFT_OUT] == 3
+    assert factor(0) == 2.0**15

@@ -1,6 +1,9 @@
 """The registry's models: as many parameters as published, logits at the end, no random number of their own."""
 
 import itertools
+import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,12 +211,6 @@ def test_dropout_is_the_streams_and_drop_connect_drops_whole_examples(found):
     assert dropouts["block6d_drop"][0] == pytest.approx(0.2 * 14 / 16)
 
 
-def test_a_network_built_second_in_a_process_has_the_names_of_one_built_first(found):
-    # Names are the keys of initial weights; Keras counts layers over the process.
-    assert list(found["again"][0]["initializers"]) == list(found["inception-v3"][0]["initializers"])
-    assert "conv2d_0/kernel" in found["again"][0]["initializers"]
-
-
 def test_a_network_of_keras_trains_from_the_weights_of_the_streams(own_workshop):
     here = own_workshop(
         "build", {"architecture": "MobileNet"}, module="toolnoise.models.applications", size=(32, 32, 3), batch_size=64
@@ -222,3 +219,171 @@ def test_a_network_of_keras_trains_from_the_weights_of_the_streams(own_workshop)
     assert trained.record["status"] == "completed"
     assert len(trained.weights) == 137
     assert all(np.isfinite(tensor).all() for tensor in trained.weights.values())
+
+
+# Activations in place of ReLU: their formulas on every framework, and a slope without a jump
+
+
+BETAS = (0.5, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def bent(own_workshop, framework, toolings):
+    return own_workshop("smooth", tooling=toolings[framework]).drive("networks", "smooth_activations")
+
+
+def test_they_are_their_formulas(bent):
+    places = bent["places"].astype(np.float64)
+    expected = {"relu 1": np.maximum(places, 0), "swish 1": places / (1 + np.exp(-places))}
+    for beta in BETAS:
+        parabola = (places + beta) ** 2 / (4 * beta)
+        expected[f"smelu {beta:g}"] = np.where(places <= -beta, 0, np.where(places >= beta, places, parabola))
+    assert set(expected) | {"places"} == set(bent)
+    for name, values in expected.items():
+        np.testing.assert_allclose(bent[name], values, rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+def test_smelu_bends_by_at_most_one_over_two_beta_and_relu_has_a_corner(bent):
+    step = float(bent["places"][1] - bent["places"][0])
+
+    def sharpest(name):
+        return np.diff(np.diff(bent[name].astype(np.float64)) / step).max() / step
+
+    for beta in BETAS:
+        assert sharpest(f"smelu {beta:g}") == pytest.approx(1 / (2 * beta), rel=0.02)
+    assert sharpest("relu 1") == pytest.approx(1 / step, rel=0.02)
+
+
+# What layers give of test images: which layers, in what order, and the numbers beside Keras's own
+
+
+MODELS = ("smallcnn", "smallcnn-bn", "resnet14", "shufflenet-x05", "efficientnet-b0")
+
+
+@pytest.fixture(scope="module")
+def nested(own_workshop):
+    return own_workshop("nested").drive("networks", "watch_layers", *MODELS)
+
+
+@pytest.fixture(scope="module")
+def smooth(own_workshop, framework, toolings):
+    return own_workshop("smooth", tooling=toolings[framework]).drive("networks", "watch_layers")
+
+
+@pytest.mark.long
+def test_layers_in_layers_and_calls_count_in_the_order_in_which_they_compute(nested):
+    assert dict(zip(nested["layers"].tolist(), nested["sizes"].tolist(), strict=True)) == {
+        "block/one": 7,
+        "block/two": 5,
+        "doubled/inner": 5,
+        "doubled/inner#2": 5,
+        "doubled": 5,
+        "shared": 5,
+        "shared#2": 5,
+        "logits": 4,
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MODELS)
+def test_every_layer_of_a_registered_model_that_has_weights_is_there_once(name, nested):
+    found, theirs = nested[f"registry/{name}"].tolist(), nested[f"keras/{name}"].tolist()
+    assert sorted(found) == sorted(theirs)
+    assert found[-1] == theirs[-1]
+
+
+@pytest.mark.long
+def test_a_layer_gives_what_keras_says_it_gives(smooth):
+    theirs = {key.removeprefix("theirs/"): value for key, value in smooth.items() if key.startswith("theirs/")}
+    assert list(theirs) == smooth["layers"].tolist() == ["conv", "bn", "dense", "logits"]
+    for name, values in theirs.items():
+        found = smooth[f"whole/{name}"]
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, values, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.long
+def test_the_same_is_given_again_bit_for_bit_and_the_logits_last(smooth, nested):
+    near = {"rtol": 1e-4, "atol": 1e-5}
+    for found in (smooth, nested):
+        for name in found["layers"]:
+            assert np.array_equal(found[f"whole/{name}"], found[f"again/{name}"]), name
+            np.testing.assert_allclose(found[f"alone/{name}"], found[f"whole/{name}"], **near)
+        np.testing.assert_allclose(found[f"whole/{found['layers'][-1]}"], found["logits"], **near)
+
+
+# Layers called by themselves in PyTorch, and its scans, give the bits of Keras's, which stay where they are needed
+
+
+DRIVER = Path(__file__).parent / "drivers/torch_layers.py"
+
+
+@pytest.fixture(scope="module")
+def said(run, skip_without, tmp_path_factory):
+    skip_without("torch")
+    done = run(tmp_path_factory.mktemp("layers"), sys.executable, DRIVER, env={"KERAS_BACKEND": "torch"})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_layers_by_themselves_give_the_bits_that_they_give_through_keras(said):
+    bare = {name for name, (is_bare, _) in said["layers"].items() if is_bare}
+    assert bare == {"usual", "embedded"}
+    assert dict.fromkeys(said["layers"], True) == {name: is_equal for name, (_, is_equal) in said["layers"].items()}
+
+
+def test_a_scan_gives_the_bits_of_kerass_and_of_its_gradients(said):
+    ours = {"one": True, "several": True, "nothing made": True, "back": False, "some": False}
+    assert said["scans"] == {way: [True, is_ours] for way, is_ours in ours.items()}
+
+
+# `fused_batch_norm: true`: what Keras's batch normalisation computes but for rounding, and equal runs
+
+
+HALF_A_UNIT = 2.0**-24  # of rounding in float32
+
+
+@pytest.fixture(scope="module", params=["tensorflow", "torch"])
+def normalised(request, own_workshop, skip_without):
+    """By the framework's kernels, by Keras's composition, by the former on one pixel; the first in another process."""
+    skip_without(request.param)
+    kept = {"batch_size": 24, "last_batch": "kept"}
+    tooling = {"engine": request.param, "fused_batch_norm": True}
+    fused = own_workshop("normalised", tooling=tooling, **kept)
+    composed = own_workshop("normalised", tooling=tooling | {"fused_batch_norm": False}, **kept)
+    alone = own_workshop("normalised", {"pixels": 1}, tooling=tooling, batch_size=1)
+    others = [here.folder / "study.yaml" for here in (composed, alone)]
+    all_three = fused.drive("training", "normalised", *others)
+    another = fused.drive("training", "normalised", out="another.npz")
+    return *(part(all_three, number) for number in range(3)), part(another, 0)
+
+
+def part(normalised, number):
+    return {
+        name.removeprefix(f"{number}/"): values for name, values in normalised.items() if name.startswith(f"{number}/")
+    }
+
+
+def test_its_numbers_and_gradients_are_kerass_but_for_rounding(normalised):
+    fused, composed, *_ = normalised
+    moved = {name for name in composed if name.startswith("after/")}
+    assert {name.rpartition("/")[2] for name in moved} >= {"moving_mean", "moving_variance", "gamma", "beta"}
+    for name in moved | {name for name in composed if name.startswith("gradient/")} | {"loss"}:
+        largest = max(np.abs(composed[name]).max(), 0.01)
+        assert np.abs(fused[name] - composed[name]).max() < 256 * HALF_A_UNIT * largest, name
+
+
+def test_it_repeats_bit_for_bit_and_differs_from_kerass(normalised):
+    one, composed, _, another = ({name: tensor.tobytes() for name, tensor in each.items()} for each in normalised)
+    assert set(composed) == set(one) == set(another)
+    for name, values in one.items():
+        assert values == another[name], name
+        assert values == composed[name] or not name.startswith("initial/"), name
+    assert any(values != composed[name] for name, values in one.items() if name.startswith("epoch/"))
+
+
+def test_a_batch_of_one_pixel_has_no_variance(normalised):
+    weights = {name: tensor for name, tensor in normalised[2].items() if name.startswith("epoch/")}
+    assert all(np.isfinite(tensor).all() for tensor in weights.values())
+    # It starts at 1, and each of 64 steps takes a hundredth of it.
+    np.testing.assert_allclose(weights["epoch/plain/moving_variance"], 0.99**64, rtol=1e-4)

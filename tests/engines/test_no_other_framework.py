@@ -1,11 +1,13 @@
 """No engine imports another's framework, though it is installed, nor lets its own import it."""
 
+import json
 import sys
 
 import numpy as np
 import pytest
 
 from toolnoise.base import files
+from toolnoise.engines import FRAMEWORKS
 
 PACKAGES = {"tensorflow": ("tensorflow",), "jax": ("jax", "jaxlib"), "torch": ("torch",)}
 TOOLINGS = {"tensorflow": "cpu", "jax": "cpu-jax", "torch": "cpu-torch"}
@@ -22,7 +24,7 @@ def test_a_blocked_package_cannot_be_imported(package, run, blocking, tmp_path, 
     assert done.stderr.endswith(f"RuntimeError: {package} is blocked, and was imported\n")
 
 
-# JAX does so in a whole study, in tests/workflow/test_one_framework.py: `make test-jax`.
+# JAX does so in a whole study, below: `make test-jax`.
 @pytest.mark.parametrize("engine", ["tensorflow", "torch"])
 def test_an_engine_trains_and_predicts_without_the_other_frameworks(engine, workshop, blocking, skip_without):
     skip_without(engine)
@@ -38,3 +40,42 @@ def test_an_engine_trains_and_predicts_without_the_other_frameworks(engine, work
     assert done.returncode == 0, done.stderr
     assert files.read_json(here.folder / "algo.json")["seeds"] == [1]
     assert np.isfinite(np.load(here.folder / "algo.npy")).all()
+
+
+# A study of one framework, from its file to the audit, where no other framework can be imported
+
+
+# `.ci/run` has JAX's by `make test-jax`. TensorFlow's is what every other study here is trained by.
+IN_STUDIES = {"jax": "cpu-jax", "torch": "cpu-torch"}
+
+
+def study(hardware):
+    block = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "short", "hardware": [hardware], "seeds": 2}
+    return {
+        "study": "alone",
+        "grid": [block | {"variants": ["control"]}],
+        "recipes": {"short": {"epochs": 1, "batch_size": 128, "learning_rate": 0.01, "crop": 1}},
+        "figures": ["table2"],
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", IN_STUDIES)
+def test_a_study_of_one_framework_runs_to_a_clean_audit(
+    engine, tmp_path, write_study, snakemake, toolnoise, blocking, skip_without
+):
+    skip_without(engine)
+    alone = blocking(*(name for name in FRAMEWORKS if name != engine))
+    write_study(tmp_path, study(IN_STUDIES[engine]))
+    done = snakemake(tmp_path, env=alone)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = tmp_path / "results/alone"
+    record = json.loads((results / f"runs/smallcnn/digits/{IN_STUDIES[engine]}/control/2/run.json").read_text())
+    assert record["status"] == "completed"
+    assert set(record["observed"]["versions"]) & set(FRAMEWORKS) == {engine}
+    assert record["observed"]["variables"]["KERAS_BACKEND"] == engine
+    verdict = json.loads((results / f"control/smallcnn/digits/{IN_STUDIES[engine]}.json").read_text())
+    assert verdict["bit_equal"] is True, verdict
+    assert (results / "index.html").exists()
+    found = toolnoise(tmp_path, "audit", results, env=alone)
+    assert found.returncode == 0, found.stdout + found.stderr

@@ -1,9 +1,12 @@
 """Runs beside each other: what must be bit-equal, what must differ, what one moved bit does, and what a run says."""
 
 import os
+import signal
 
 import numpy as np
 import pytest
+
+from toolnoise.study import runs
 
 JUNK = {
     "OMP_NUM_THREADS": "2",
@@ -56,18 +59,6 @@ def test_implementation_noise_tells_seeds_apart(noisy, control):
     assert len({impl.weight_bytes, other.weight_bytes, control.weight_bytes}) == 3
     assert impl.record["emulated_noise"] == "reduction-order"
     assert control.record["emulated_noise"] is None
-
-
-# That two toolings differ under Control and share their draws is seen in tests/workflow/test_small_study.py.
-def test_runs_say_what_draws_they_share(control, noisy, deterministic):
-    impl, algo = noisy[0], deterministic["algo"]
-
-    def drawn(run):
-        return [row["draws_sha256"] for row in run.history]
-
-    assert control.record["initial_sha256"] == impl.record["initial_sha256"] != algo.record["initial_sha256"]
-    for one, other in ((control, impl), (control, algo)):
-        assert all(mine != theirs for mine, theirs in zip(drawn(one), drawn(other), strict=True))
 
 
 def test_a_run_says_what_it_ran_on_and_has_a_row_for_every_epoch(control):
@@ -148,6 +139,180 @@ def test_a_run_that_diverges_is_recorded_with_the_epochs_it_lasted_and_has_moved
     assert record["moved_bit"] is None
 
 
-# That it is the same one each time is seen in test_interruption.py.
-def test_in_training_one_bit_becomes_another_network(deterministic):
-    assert len(differing(deterministic["moving"], deterministic["moving bit"])) > 1000
+# What a training keeps on its way, snapshots and recorded steps, is what a training that ends there ends with
+
+
+# With SGD's momentum, which goes on too.
+CYCLES = {
+    "epochs": 4,
+    "batch_size": 128,
+    "optimizer": "sgd",
+    "learning_rate": 0.05,
+    "schedule": "cosine",
+    "warmup_epochs": 1,
+    "flip": True,
+}
+
+
+@pytest.fixture(scope="module")
+def trained(workshop, train_together):
+    """A run of two cycles, and what one of a single cycle left."""
+    here = workshop(CYCLES | {"cycles": 2}, hardware=("cpu",), variants=("bit_2",))
+    alone = workshop(CYCLES | {"epochs": 2}, hardware=("cpu",))
+    _, one_cycle = train_together((here, "bit_2", 1), (alone, "control", 1))
+    return runs.read(here.folder / here.named("bit_2", 1) / "run.json"), one_cycle
+
+
+@pytest.fixture(scope="module")
+def cycled(trained):
+    return trained[0]
+
+
+def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(cycled):
+    snapshots, rows = cycled.snapshots(), cycled.history()
+    digests = [runs.weight_digests(weights)[0] for weights in snapshots]
+    assert digests == [rows[1]["weights_sha256"], rows[3]["weights_sha256"]]
+    assert [float(row["learning_rate"]) for row in rows[:2]] == [float(row["learning_rate"]) for row in rows[2:]]
+
+
+def test_the_first_snapshot_is_what_a_training_of_one_cycle_ends_with(trained):
+    cycled, alone = trained
+    first = cycled.snapshots()[0]
+    assert list(first) == list(alone.weights)
+    assert all(first[path].tobytes() == tensor.tobytes() for path, tensor in alone.weights.items())
+
+
+# Seven steps an epoch: an epoch ends between two recorded steps, and another within a power of two.
+RECIPE = {"batch_size": 9, "epochs": 3, "schedule": "cosine", "normalise": "per-image", "crop": 2, "flip": True}
+STEPS = [0, 1, 2, 4, 8, 16, 21]
+DROPOUT = {"batch": 9, "rate": 0.4}
+
+
+@pytest.fixture(scope="module")
+def both(own_workshop, framework, toolings, train_together):
+    """The same run without and with recorded steps."""
+    made = {"builder": "dropped", "options": DROPOUT, "tooling": toolings[framework]}
+    places = [own_workshop(**made, **RECIPE, **key) for key in ({}, {"record_steps": True})]
+    return list(zip(places, train_together(*((here, "impl", 1) for here in places)), strict=True))
+
+
+def test_no_bit_of_a_run_changes_while_it_records_its_steps(both):
+    (_, plain), (_, recording) = both
+    assert list(recording.weights)[: len(plain.weights)] == list(plain.weights)
+    assert all(recording.weights[path].tobytes() == tensor.tobytes() for path, tensor in plain.weights.items())
+    assert plain.untimed == recording.untimed
+    # One that records none says and keeps nothing of them.
+    assert set(recording.record) - set(plain.record) == {"steps_per_epoch", "recorded_steps"}
+    assert recording.record["recorded_steps"] == STEPS
+    assert not [name for name in plain.weights if name.endswith("/")]
+
+
+def test_the_last_recorded_step_is_the_end_and_the_first_the_start(both):
+    here, trained = both[1]
+    recorded = runs.read(here.folder / "cpu-impl-1/run.json").recorded()
+    assert list(recorded) == STEPS
+    digests = [
+        runs.weight_digests({path: tensor for path, tensor in one.items() if path != "logits"})[0]
+        for one in recorded.values()
+    ]
+    assert digests[0] == trained.record["initial_sha256"]
+    assert digests[-1] == trained.history[-1]["weights_sha256"]
+    assert len(set(digests)) == len(STEPS)
+    assert {one["logits"].shape for one in recorded.values()} == {(64, 4)}
+    right = (recorded[STEPS[-1]]["logits"].argmax(axis=1) == here.dataset().test.labels).mean()
+    assert float(trained.history[-1]["test_accuracy"]) == right
+
+
+# A training that is killed between epochs and started again ends with the bits that it would have had
+
+
+# Two cosines with warm-ups, crops and flips: what an epoch does hangs on its number. A snapshot after four epochs, and
+# what is recorded after steps 1, 2, 4, ...
+CYCLED = {
+    "epochs": 8,
+    "batch_size": 64,
+    "learning_rate": 0.01,
+    "schedule": "cosine",
+    "warmup_epochs": 2,
+    "cycles": 2,
+    "record_steps": True,
+    "crop": 1,
+    "flip": True,
+}
+HALF = {"accelerator": "cpu", "precision": "mixed_float16", "kernels": "eigen", "impl_noise": "reduction-order"}
+
+
+@pytest.fixture(scope="module")
+def workplace(workshop):
+    return workshop(
+        CYCLED, model="smallcnn-bn", hardware=("cpu", "half"), own_hardware={"half": HALF}, variants=["bit_3"]
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(workplace):
+    return workplace.train("control", 1, "cpu")
+
+
+@pytest.fixture(scope="module")
+def cut_off(workplace):
+    """The checkpoint of a control run that Slurm ended after its third epoch; it lies there for the run `ended`."""
+    workplace.kill_after(3, signal.SIGTERM, "control", 1, "cpu", "ended")
+    # The lock of the output is no result: nobody holds it any more, and the next process takes it.
+    assert [path.name for path in (workplace.folder / "ended").iterdir()] in ([], [".weights.npz.lock"])
+    return (workplace.folder / "checkpoints/ended.npz").read_bytes()
+
+
+def outcome(run):
+    """What a run has in common with the same run that was killed and went on."""
+    return run.weight_bytes, len(run.weights["conv1/kernel/"]), run.untimed
+
+
+def went_on(workplace, out, *kills):
+    """Whether a run went on after each kill and left no checkpoint."""
+    after = workplace.read(out).record["resumed_after"]
+    left = list(workplace.folder.glob(f"checkpoints/*{out}*"))
+    # When an epoch's end is told, the checkpoint of the next has perhaps not been written.
+    near = [epoch in (kill - 1, kill) for epoch, kill in zip(after, kills, strict=True)]
+    return all(near) and not left
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("cut_off")
+def test_a_training_that_slurm_ends_goes_on_bit_for_bit(workplace, whole):
+    said = workplace.finish("control", 1, "cpu", "ended")
+    assert "goes on after epoch " in said
+    assert "epoch 1 of 8" not in said
+    assert went_on(workplace, "ended", 3)
+    assert whole.record["resumed_after"] == []
+    assert outcome(workplace.read("ended")) == outcome(whole)
+
+
+@pytest.mark.long
+def test_a_training_that_is_killed_before_and_after_its_snapshot_goes_on_with_it_and_its_loss_scale(workplace):
+    named = ("impl", 1, "half", "killed")
+    workplace.kill_after(3, signal.SIGKILL, *named)
+    workplace.kill_after(6, signal.SIGKILL, *named)
+    workplace.finish(*named)
+    assert went_on(workplace, "killed", 3, 6)
+    assert outcome(workplace.read("killed")) == outcome(workplace.train("impl", 1, "half"))
+
+
+@pytest.mark.long
+def test_a_training_that_is_killed_where_its_bit_is_moved_moves_it_once(workplace):
+    named = ("bit_3", 1, "cpu", "moved")
+    workplace.kill_after(3, signal.SIGKILL, *named)
+    workplace.finish(*named)
+    assert went_on(workplace, "moved", 3)
+    assert outcome(workplace.read("moved")) == outcome(workplace.train("bit_3", 1, "cpu"))
+
+
+@pytest.mark.long
+def test_a_damaged_checkpoint_is_told_and_training_starts_anew_and_ends_the_same(workplace, whole, cut_off):
+    content = bytearray(cut_off)
+    content[len(content) // 2] ^= 0xFF
+    (workplace.folder / "checkpoints/hurt.npz").write_bytes(bytes(content))
+    said = workplace.finish("control", 1, "cpu", "hurt")
+    assert "checkpoints/hurt.npz: damaged" in said
+    assert went_on(workplace, "hurt")
+    assert outcome(workplace.read("hurt")) == outcome(whole)

@@ -1,5 +1,6 @@
 """What is read and kept of runs: records, cycles' snapshots, and the folder of a training program."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import EpochResult, State
 from toolnoise.models.initial import Parameter
 from toolnoise.study import runs
-from toolnoise.training import loop
+from toolnoise.training import checkpoints, loop
+from toolnoise.training.checkpoints import NAMES, Checkpoints, Progress
 
 
 @pytest.fixture
@@ -81,40 +83,6 @@ def test_a_record_of_other_types_is_one_line(change, says, make_run, refused):
 
     record = make_run(1, edit)
     assert refused(runs.read, record).startswith(f"{record}: {says}")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("0.5,", "0x1,", "line 2, train_loss: found '0x1'; a number, or nan"),
-        ("0.5,", "-1e300,", "line 2, train_loss: found '-1e300'; a number, or nan"),
-        (",0.5", "", "found fields more or fewer"),
-        ("train_loss", "epoch", "line 1: found a column twice; the history that train wrote"),
-        ("\n2,", "\ninf,", "line 3, epoch: found 'inf'; a whole number"),
-    ],
-)
-def test_a_history_with_a_wrong_field_is_one_line(old, new, says, make_run, refused):
-    record = Path(make_run(1, lambda parts: parts["record"]["spec"]["recipe"].update(epochs=3)))
-    history = record.with_name("history.csv")
-    history.write_text(history.read_text().replace(old, new, 1))
-    assert says in refused(runs.read(record).history)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda path: path.unlink(),
-        lambda path: path.write_text("x" * 200_000 + path.read_text()),
-        lambda path: cut(path, 20),
-        lambda path: cut(path, -1),
-        lambda path: cut(path, path.read_text().rstrip("\n").rindex("\n") + 1),
-    ],
-    ids=["missing", "long field", "part of the names", "without its last line end", "short"],
-)
-def test_a_damaged_history_is_one_line(damage, record, refused):
-    path = record.parent / "history.csv"
-    damage(path)
-    assert refused(runs.read(record).history).startswith(f"{path}: ")
 
 
 PARAMETERS = (
@@ -201,45 +169,188 @@ def test_a_run_that_diverges_has_the_snapshots_of_the_cycles_it_ended_before(div
     assert after([run.weights()]) == epochs[-1:]
 
 
-def test_the_file_of_an_ordinary_run_has_its_tensors_alone_and_snapshots_are_beside_them(train):
-    paths = [one.path for one in PARAMETERS]
-    assert arrays.npz_names(train(1).folder / "weights.npz") == paths
-    assert arrays.npz_names(train(2).folder / "weights.npz") == [*paths, *(f"{path}/" for path in paths)]
+# Checkpoints: read as they were written, or not at all
 
 
-def change(run, edit):
-    path = run.folder / "weights.npz"
-    tensors = arrays.read_npz(path)
-    edit(tensors)
-    arrays.write_npz(path, tensors)
+IDENTITY = {
+    "engine": "tensorflow",
+    "spec": "a",
+    "data": "b",
+    "code": "c",
+    "device": "cpu",
+    "versions": {"tensorflow": "1"},
+}
+STATE = State(
+    {"conv/kernel": np.arange(12, dtype=np.float32).reshape(3, 4) / 7, "bn/moving_mean": np.zeros(3, np.float32)},
+    {"m": {"conv/kernel": np.full((3, 4), 0.1, np.float32)}, "loss_scale": {"left_out": np.array(3, np.int32)}},
+    42,
+)
+BLANK = State(
+    {path: np.zeros_like(tensor) for path, tensor in STATE.weights.items()},
+    {slot: {path: np.zeros_like(one) for path, one in tensors.items()} for slot, tensors in STATE.slots.items()},
+    0,
+)
+SNAPSHOTS = [{path: tensor + epoch for path, tensor in STATE.weights.items()} for epoch in (1, 2)]
+RECORDED = [STATE.weights | {"logits": np.full((5, 2), step, np.float32)} for step in (0, 1, 2)]
+ROW = {
+    "epoch": 1,
+    "train_loss": 0.1 + 0.2,
+    "train_accuracy": 0.5,
+    "test_loss": 1.5,
+    "test_accuracy": 0,
+    "learning_rate": 1e-3,
+    "seconds": 0.25,
+    "weights_sha256": "ff",
+    "tensors_sha256": "f f",
+    "draws_sha256": "aa",
+}
+EPOCHS = 3
+PROGRESS = Progress(
+    STATE,
+    [ROW],
+    {"training": 1 / 3},
+    [1],
+    SNAPSHOTS,
+    RECORDED,
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "checkpoints" / "1.npz"
+
+
+def digest(weights):
+    return "ff" if weights["conv/kernel"].any() else "00"
+
+
+def read(path, identity=IDENTITY):
+    return Checkpoints(path, identity, EPOCHS).read(lambda: BLANK, digest)
+
+
+def write(path, progress=PROGRESS):
+    kept = Checkpoints(path, IDENTITY, EPOCHS)
+    kept.last -= checkpoints.SECONDS_BETWEEN
+    kept.write(lambda: progress)
     return path
 
 
-DAMAGES = {
-    "one is missing": (lambda of: of.pop("conv/bias/"), "conv/bias/: found nothing; run.json's recipe keeps (2, 3)"),
-    "one too few": (lambda of: of.update({"conv/bias/": of["conv/bias/"][1:]}), "conv/bias/: found (1, 3)"),
-    "another shape": (lambda of: of.update({"conv/kernel/": np.ones((2, 6))}), "conv/kernel/: found (2, 6)"),
-    "of no tensor": (lambda of: of.update({"more/": np.ones(2)}), "more/: found (2,); run.json's recipe keeps nothing"),
-    "a final one": (lambda of: of.pop("conv/bias"), "conv/bias: no such tensor"),
-}
+@pytest.fixture
+def written(path):
+    """A checkpoint that lies there."""
+    return write(path)
 
 
-@pytest.mark.parametrize(("edit", "says"), DAMAGES.values(), ids=DAMAGES)
-def test_damaged_snapshots_are_one_line(edit, says, train, refused):
-    run = train(3)
-    path = change(run, edit)
-    assert refused(run.snapshots).startswith(f"{path}: {says}")
+def tensors(state, snapshots=()):
+    groups = {"weights": state.weights, **state.slots, **dict(enumerate(snapshots))}
+    return {
+        (group, name): (array.dtype, array.shape, array.tobytes())
+        for group, named in groups.items()
+        for name, array in named.items()
+    }
 
 
-def test_cycles_divide_the_epochs_and_a_recipe_from_before_there_were_any_has_one(make_run, refused):
-    record = Path(make_run(1, lambda parts: parts["record"].update(epochs=3)))
-    value = files.read_json(record)
-    cycles = value["spec"]["recipe"] | {"epochs": 3, "cycles": 2}
-    files.write_json(record, value | {"spec": value["spec"] | {"recipe": cycles}})
-    assert "spec.recipe.cycles: found 2; a divisor of its 3 epochs" in refused(runs.read, record)
-    without = {key: part for key, part in value["spec"]["recipe"].items() if key != "epochs"}
-    files.write_json(record, value | {"spec": value["spec"] | {"recipe": without}})
-    assert "run.json: spec.recipe.epochs: no such key" in refused(runs.read(record).snapshots)
-    del value["spec"]["recipe"]["cycles"]
-    files.write_json(record, value)
-    assert len(runs.read(record).snapshots()) == 1
+def test_what_is_read_is_what_was_written_bit_for_bit(written):
+    found = read(written)
+    assert found[1:4] == PROGRESS[1:4]
+    assert found.state.step == 42
+    assert list(found.state.weights) == list(STATE.weights)
+    assert tensors(found.state, found.snapshots) == tensors(STATE, SNAPSHOTS)
+    assert tensors(BLANK, found.recorded) == tensors(BLANK, RECORDED)
+
+
+def test_nothing_is_written_before_its_time(path, capsys):
+    Checkpoints(path, IDENTITY, EPOCHS).write(lambda: pytest.fail("a short run pays nothing"))
+    assert not path.exists()
+    # A run without a checkpoint starts fresh and says nothing.
+    assert read(path) is None
+    assert capsys.readouterr().err == ""
+
+
+def starts_anew(path, capsys, identity=IDENTITY):
+    assert read(path, identity) is None
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith(f"toolnoise: {path}: ")
+    assert said.endswith("; training starts over\n")
+    return said
+
+
+@pytest.mark.parametrize("key", IDENTITY)
+def test_a_checkpoint_of_something_else_is_never_used(key, written, capsys):
+    told = f"found {IDENTITY[key]!r}, from another run; expected 'another'" if key in NAMES else "from another run"
+    assert f": {key}: {told}" in starts_anew(written, capsys, IDENTITY | {key: "another"})
+
+
+def test_a_truncated_checkpoint_and_a_flipped_bit_anywhere_are_noticed(written, capsys):
+    content = written.read_bytes()
+    for share in (0, 0.1, 0.5, 0.9, 0.999):
+        written.write_bytes(content[: int(len(content) * share)])
+        assert "training starts over" in starts_anew(written, capsys), share
+    # Every byte of the header, and some of each part.
+    places = [*range(100), *range(100, len(content), 7)]
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        written.write_bytes(bytes(damaged))
+        assert read(written) is None, place
+    assert capsys.readouterr().err.count("training starts over") == len(places)
+
+
+def without(tensors, name):
+    return {path: tensor for path, tensor in tensors.items() if path != name}
+
+
+@pytest.mark.parametrize(
+    ("group", "state"),
+    [
+        ("weights", STATE._replace(weights=without(STATE.weights, "bn/moving_mean"))),
+        ("weights", STATE._replace(weights=STATE.weights | {"conv/kernel": np.ones((3, 5), np.float32)})),
+        ("weights", STATE._replace(weights=STATE.weights | {"conv/kernel": np.ones((3, 4), np.float64)})),
+        ("m", STATE._replace(slots=without(STATE.slots, "m"))),
+        ("loss_scale", STATE._replace(slots=STATE.slots | {"loss_scale": {"other": np.array(3, np.int32)}})),
+        ("v", STATE._replace(slots=STATE.slots | {"v": STATE.slots["m"]})),
+    ],
+)
+def test_a_checkpoint_without_just_the_tensors_and_slots_of_the_engine_is_never_used(group, state, path, capsys):
+    assert f": {group}: not the tensors" in starts_anew(write(path, PROGRESS._replace(state=state)), capsys)
+
+
+def seal(path, tensors):
+    """Write a file whose digest is right, whatever is in it."""
+    with files.replacing(path) as scratch, scratch.open("wb+") as file:
+        file.write(checkpoints._header("0" * 64))
+        arrays.pack(file, tensors)
+        whole = checkpoints._digest(file)
+        file.seek(0)
+        file.write(checkpoints._header(whole))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda _: None, "found null"),
+        (lambda about: about | {"identity": 3}, "identity: found 3"),
+        (lambda about: without(about, "rows"), "rows: no such key"),
+        (lambda about: about | {"rows": [ROW | {"train_loss": "x"}]}, 'rows[0].train_loss: found "x"'),
+        (lambda about: about | {"rows": [ROW, ROW]}, "rows: found 2; one for each"),
+        (lambda about: about | {"rows": [ROW | {"epoch": n} for n in (1, 2, 3)]}, "rows: found 3; one for each"),
+    ],
+)
+def test_a_description_of_another_shape_is_never_used(change, told, written, capsys):
+    with written.open("rb") as file:
+        file.seek(len(checkpoints._header("0" * 64)))
+        kept = arrays.unpack(file)
+    about = json.dumps(change(json.loads(kept["about"].tobytes())))
+    seal(written, kept | {"about": np.frombuffer(about.encode(), np.uint8)})
+    assert told in starts_anew(written, capsys)
+
+
+def test_a_full_disk_is_reported_and_does_not_end_the_run(path, monkeypatch, capsys):
+    def refuse(*_arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoints.arrays, "pack", refuse)
+    write(path)
+    assert list(path.parent.iterdir()) == []
+    assert "no checkpoint (no space is left on the disk)" in capsys.readouterr().err

@@ -1,12 +1,18 @@
 """Data that stays on disk, and images that are larger than what the network sees: the same bits as any other."""
 
 import csv
+import io
+import sys
 
 import numpy as np
 import pytest
+from PIL import Image
+from scipy import stats
 
+from toolnoise import streams
 from toolnoise.base import arrays, files
 from toolnoise.datasets import preparation
+from toolnoise.datasets.readers import originals
 
 pytestmark = pytest.mark.long
 
@@ -52,20 +58,6 @@ def test_streamed_training_gives_the_bits_of_training_in_memory(part_bytes, here
     assert files.read_json(here.folder / f"{part_bytes}.json")["data_sha256"] == in_memory.record["data_sha256"]
 
 
-def test_a_damaged_image_ends_a_streamed_run_in_one_line(here, refusal):
-    entry = here.spec().dataset.json
-    path = here.folder / "damaged.npz"
-    preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, out=path)
-    damaged = bytearray(path.read_bytes())
-    damaged[len(damaged) // 4] ^= 1  # among the training images
-    path.write_bytes(damaged)
-    files_of_it = ["--data", path, "--weights", "w.npz", "--history", "h.csv", "--record", "r.json"]
-    command = ["train", *here.options_of(here.spec()), *files_of_it, "--checkpoint", "c.npz"]
-    line = refusal(here.toolnoise(here.folder, *command))
-    assert line == f"toolnoise: {path}: an image is damaged; remove the file to have it prepared again"
-    assert not list(here.folder.glob("[chrw].*"))
-
-
 def with_margin(here, margin):
     """Lay a border of other pixels around every image of the workshop's data."""
     found = arrays.read_npz(here.folder / here.data)
@@ -92,17 +84,115 @@ def test_a_batch_is_exactly_the_planned_windows_of_larger_images(margin, crop, o
     assert seen.tobytes() == reference_batch(here.dataset().train.images, plan, crop, margin).tobytes()
 
 
-def test_a_network_is_tested_on_the_middle_of_larger_images(own_workshop):
-    plain, larger = (own_workshop("recorder", {"batch": 32}, epochs=1) for _ in range(2))
-    with_margin(larger, 3)
-    record = plain.train().record
-    for here in (plain, larger):
-        # The same network for both.
-        files.write_json(here.folder / "out/run.json", record)
-        (here.folder / "out/weights.npz").write_bytes((plain.folder / "cpu-control-1/weights.npz").read_bytes())
-        outputs = ["--logits", "l.npy", "--index", "l.json", "--records", "out/run.json"]
-        command = ["predict", *here.options_of(here.spec()), "--data", here.data, *outputs]
-        done = here.toolnoise(here.folder, *command)
-        assert done.returncode == 0, done.stderr
-    one, other = (arrays.read_npy(here.folder / "l.npy") for here in (plain, larger))
-    assert one.tobytes() == other.tobytes()
+# ImageNet's originals in training: boxes and resizing are TensorFlow's, and the same bits on every framework
+
+
+LAW = {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
+SIDE, BATCH, TRAIN, TEST = 16, 12, 18, 8
+BOXED = {
+    "batch_size": BATCH,
+    "epochs": 2,
+    "normalise": "imagenet",
+    "resized_crop": LAW,
+    "flip": True,
+}
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory, photographs):
+    return photographs(tmp_path_factory.mktemp("imagenet"), train=TRAIN, test=TEST)
+
+
+@pytest.fixture(scope="module")
+def opened(own_workshop, pictures):
+    """Open a workshop on the photographs, read as ImageNet is."""
+    parts = {part: {"path": str(pictures / part)} for part in ("train", "test")}
+    entry = {"reader": "imagenet", "files": parts, "image_size": SIDE, "stored_size": "original", "streamed": True}
+
+    def make(builder, tooling, options=None):
+        return own_workshop(builder, options, tooling=tooling, data=entry, **BOXED)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def garden(tmp_path_factory, run, skip_without):
+    """What TensorFlow draws and resizes."""
+    skip_without("tensorflow")
+    folder = tmp_path_factory.mktemp("garden")
+    pixels = np.random.default_rng(1).integers(0, 256, (375, 500, 3), np.uint8)
+    given = {
+        "pixels": pixels,
+        "boxes": np.array([[0, 0, 375, 500], [31, 77, 260, 301], [31, 77, 260, -301], [300, 2, 60, 55], [9, 9, 1, 2]]),
+        "side": np.array(224),
+        "sizes": np.array([[375, 500], [60, 51], [90, 300]]),
+        "count": np.array(4000),
+    }
+    np.savez(folder / "given.npz", **given)
+    script = f"{__file__.rpartition('/')[0]}/drivers/model_garden.py"
+    done = run(folder, sys.executable, script, "given.npz", "found.npz")
+    assert done.returncode == 0, done.stderr
+    return given, arrays.read_npz(folder / "found.npz")
+
+
+def test_boxes_have_the_law_of_tensorflow(garden):
+    """Two samples for each size: top, left, height, width, area and aspect, by the test of Kolmogorov and Smirnov."""
+    given, found = garden
+    count = int(given["count"])
+    for size, theirs in zip(given["sizes"], found["drawn"], strict=True):
+        sizes = np.tile(size, (count, 1))
+        mine = originals.drawn_boxes(LAW, sizes, lambda attempt: streams.key(0, "augment", 0, "box", attempt))
+        for column in range(4):
+            assert stats.ks_2samp(mine[:, column], theirs[:, column]).pvalue > 0.001, (size, column)
+            assert (mine[:, column].min() == 0) == (theirs[:, column].min() == 0)
+        for of in (lambda box: box[:, 2] * box[:, 3], lambda box: box[:, 3] / box[:, 2]):
+            assert stats.ks_2samp(of(mine), of(theirs)).pvalue > 0.001, size
+
+
+def test_boxes_are_resized_as_tensorflow_resizes_them(garden):
+    """TensorFlow rounds three times to float32, of numbers up to 255; ours is the exact value, rounded once."""
+    given, found = garden
+    for box, theirs in zip(given["boxes"], found["pictures"], strict=True):
+        mine = originals.resized(given["pixels"], box, int(given["side"]))
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=2e-2 if abs(box[3]) > 400 else 1e-2)
+
+
+def test_a_batch_is_exactly_the_planned_boxes(opened, framework, toolings, pictures):
+    here = opened("recorder", toolings[framework], {"batch": BATCH})
+    trained = here.train("control", 1)
+    plan = here.last_step(trained)
+    assert 0 < (plan.boxes[:, 3] < 0).sum() < BATCH
+    contents = [file.read_bytes() for file in sorted((pictures / "train").glob("*/*"))]
+    expected = []
+    for example, (top, left, height, width) in zip(plan.order, plan.boxes.tolist(), strict=True):
+        pixels = np.array(Image.open(io.BytesIO(contents[example])).convert("RGB"), np.float64)
+        part = pixels[top : top + height, left : left + abs(width)][:, :: -1 if width < 0 else 1]
+        expected.append(in_float64(part))
+    exact = (np.stack(expected) / 255 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
+    seen = trained.weights["recorder/seen"]
+    np.testing.assert_allclose(seen, exact, rtol=0, atol=2e-6)
+    # The bits are those of the data, on every framework.
+    assert seen.tobytes() == here.dataset().train.take(plan.order, plan.boxes).tobytes()
+    assert trained.record["observed"]["versions"]["pillow"]
+
+
+def in_float64(part):
+    """Bilinear interpolation from the first pixel on, in float64."""
+    height, width, _ = part.shape
+    rows, columns = np.arange(SIDE) * (height / SIDE), np.arange(SIDE) * (width / SIDE)
+    row, column = (np.floor(at + 1e-9).astype(int) for at in (rows, columns))
+    down, right = (rows - row)[:, None, None], (columns - column)[None, :, None]
+    below, after = np.minimum(row + 1, height - 1), np.minimum(column + 1, width - 1)
+    upper = part[row][:, column] * (1 - right) + part[row][:, after] * right
+    lower = part[below][:, column] * (1 - right) + part[below][:, after] * right
+    return upper * (1 - down) + lower * down
+
+
+def test_every_framework_draws_the_same_and_repeats_bit_for_bit(opened, toolings):
+    draws = set()
+    for tooling in toolings.values():
+        here = opened("smooth", tooling)
+        control, again = here.train("control", 1), here.train("control", 2)
+        assert again.weight_bytes == control.weight_bytes
+        draws.add(tuple(row["draws_sha256"] for row in control.history))
+    assert len(draws) == 1

@@ -6,19 +6,19 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import special
+from scipy import special, stats
 
 from toolnoise import streams
+from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
 from toolnoise.base.spec import Spec
-from toolnoise.epoch_plan import plan_epoch, trained_on
-from toolnoise.models.initial import Parameter, initial_weights
+from toolnoise.epoch_plan import learning_rates, plan_epoch, trained_on
+from toolnoise.models.initial import CUT_OFF_SPREAD, Parameter, initial_weights
+from toolnoise.study import config
+from toolnoise.study.builders import require_builders
 from toolnoise.study.variants import VARIANTS
 from toolnoise.training import bitflip
 
-KEYS = st.integers(0, 2**128 - 1)
 EXAMPLES = 50
 PARAMETERS = [
     Parameter("conv1/kernel", (3, 3, 4, 4), True, "GlorotUniform", {}),
@@ -97,28 +97,6 @@ def test_no_two_sources_replicates_layers_or_epochs_ever_share_a_stream():
     assert len({streams.words(key).tobytes() for key in keys}) == len(names)
 
 
-def test_a_source_that_is_none_is_a_defect_told_at_once():
-    with pytest.raises(ValueError, match="unknown source 'weather'"):
-        streams.key(0, "weather", 1)
-
-
-@given(KEYS, st.integers(0, 300))
-def test_uniforms_are_exact_and_below_one(stream, count):
-    drawn = streams.uniform(stream, (count,))
-    assert drawn.dtype == np.float32
-    assert ((drawn >= 0) & (drawn < 1)).all()
-    assert (drawn * 2**24 == np.floor(drawn * 2**24)).all()
-
-
-def test_uniforms_and_integers_fill_their_range_evenly():
-    stream = streams.key(0, "init", 1)
-    count = 100_000
-    # Five standard errors.
-    assert abs(streams.uniform(stream, (count,)).mean() - 0.5) < 5 * np.sqrt(1 / 12 / count)
-    frequencies = np.bincount(streams.integers(stream, (count,), 7), minlength=7) / count
-    assert np.abs(frequencies - 1 / 7).max() < 5 * np.sqrt(1 / 7 / count)
-
-
 def mask(rate=0.5, run=1, step=1, layer=0, count=100_000):
     return keep_mask(streams.words(streams.key(0, "dropout", run)), (step, layer, np.arange(count)), rate)
 
@@ -127,19 +105,6 @@ def mask(rate=0.5, run=1, step=1, layer=0, count=100_000):
 def test_dropout_keeps_one_minus_its_rate(rate):
     kept = mask(rate)
     assert abs(kept.mean() - (1 - rate)) <= 5 * np.sqrt(rate * (1 - rate) / kept.size)
-
-
-@pytest.mark.parametrize("change", [{"run": 2}, {"step": 2}, {"layer": 1}], ids=str)
-def test_masks_of_another_run_step_or_layer_are_independent(change):
-    agreeing = mask() == mask(**change)
-    assert abs(agreeing.mean() - 0.5) < 5 * np.sqrt(0.25 / agreeing.size)
-
-
-def test_a_mask_does_not_repeat_itself_from_element_to_element():
-    kept = mask()
-    for distance in (1, 2, 8, 64, 1024):
-        agreeing = kept[distance:] == kept[:-distance]
-        assert abs(agreeing.mean() - 0.5) < 5 * np.sqrt(0.25 / agreeing.size)
 
 
 def in_slots(plan, values):
@@ -208,11 +173,6 @@ def test_data_varies_the_examples_trained_on_and_no_other_source(make_spec):
     assert initial[0] == initial[1]
 
 
-def test_native_noise_leaves_every_example_in_its_place(make_spec):
-    places = plan_epoch(make_spec("algo_impl", 2, "noisy"), EXAMPLES, 0).slots
-    assert (places == np.arange(places.shape[1])).all()
-
-
 def test_run_3_of_algo_equals_run_3_of_algo_impl_in_every_algorithmic_draw(make_spec):
     assert differing(draws(make_spec("algo", 3)), draws(make_spec("algo_impl", 3))) == {"impl"}
 
@@ -220,11 +180,6 @@ def test_run_3_of_algo_equals_run_3_of_algo_impl_in_every_algorithmic_draw(make_
 @pytest.mark.parametrize("source", ALGORITHMIC)
 def test_run_3_of_a_single_source_draws_it_as_run_3_of_algo_does(source, make_spec):
     assert differing(draws(make_spec("algo", 3)), draws(make_spec(source, 3))) == set(ALGORITHMIC) - {source}
-
-
-def test_toolings_share_every_draw(make_spec):
-    for variant in ("algo", "control"):
-        assert not differing(draws(make_spec(variant, 2)), draws(make_spec(variant, 2, "noisy")))
 
 
 def test_reduction_order_gives_the_same_batches_and_masks_in_another_order(make_spec):
@@ -246,16 +201,6 @@ def test_reduction_order_gives_the_same_batches_and_masks_in_another_order(make_
     assert (in_slots(moved, masks[1]) == masks[0]).all()
 
 
-def test_epochs_differ_in_order_pictures_and_places(make_spec):
-    one, other = (draws(make_spec("algo_impl", 1), epoch) for epoch in (0, 1))
-    assert differing(one, other) == {"shuffle", "augment", "impl"}
-
-
-def test_a_study_of_another_seed_shares_no_draw(make_spec):
-    spec = make_spec("algo_impl", 1)
-    assert differing(draws(spec), draws(Spec.read(spec.json | {"study_seed": 8}))) == set(VARIANTS["algo_impl"])
-
-
 def shares(stream, count):
     """The 53-bit uniforms between -1 and 1 that a stream's normals are the quantiles of."""
     return ((streams.raw(stream, count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-52 - 1
@@ -269,31 +214,314 @@ def test_a_cut_off_normal_is_its_quantile_to_the_rounding_of_float32():
     assert (np.abs(found - exact) <= np.abs(exact) * (2.0**-24 + 1.6e-9)).all()
 
 
-def test_the_fit_of_the_quantiles_is_as_good_as_it_says_from_the_middle_to_both_ends():
-    share = np.concatenate([np.geomspace(2.0**-53, 0.09, 2000), np.linspace(0.1, 1 - 2.0**-53, 20_000)])
-    fitted = (
-        share * streams._polynomial(streams.QUANTILE_P, share**2) / streams._polynomial(streams.QUANTILE_Q, share**2)
-    )
-    exact = np.sqrt(2) * special.erfinv(share * special.erf(np.sqrt(2)))
-    assert np.abs(fitted / exact - 1).max() < 1.6e-9
-    assert (np.diff(fitted) > 0).all()
-
-
 def test_normals_drawn_in_many_blocks_are_those_drawn_in_one():
     many = streams.truncated_normal(6, (2 * streams.BLOCK + 7,))
     assert (streams.truncated_normal(6, (9,)) == many[:9]).all()
     assert len(set(many.tolist())) > 0.99 * many.size
 
 
-def test_a_number_alone_can_be_drawn_and_nothing_too():
-    assert streams.truncated_normal(7, ()).shape == ()
-    assert streams.truncated_normal(7, (0, 3)).shape == (0, 3)
+# The plan of an epoch: learning rates, batches, crops and flips
 
 
-def test_keys_are_the_same_where_a_source_may_not_vary_and_others_where_it_may(make_spec):
-    one, other = (streams.keys(make_spec("init+impl", seed)) for seed in (1, 2))
-    same = {source for source in one if one[source] == other[source]}
-    assert same == {"shuffle", "augment", "dropout", "bit"}
-    assert one["init"]["replicate"] == 1
-    assert one["shuffle"]["replicate"] == 0
-    assert int(one["init"]["key"], 16) == streams.key(make_spec("control", 1).study_seed, "init", 1)
+@pytest.fixture
+def spec(make_spec):
+    """Of a run in which everything varies, in batches of 8, with crops by up to 2 pixels and flips."""
+    return make_spec("algo_impl", 1)
+
+
+def with_recipe(spec, **changes):
+    return Spec.read(spec.json | {"recipe": spec.recipe | changes})
+
+
+def rates(epoch, steps=4, **recipe):
+    defaults = {
+        "epochs": 10,
+        "learning_rate": 0.8,
+        "schedule": "constant",
+        "step_epochs": 3,
+        "step_factor": 0.5,
+        "cycles": 1,
+    }
+    found = learning_rates(defaults | {"warmup_epochs": 0} | recipe, steps, epoch)
+    assert found.dtype == np.float32
+    return found.tolist()
+
+
+def close(*values):
+    return pytest.approx(values, rel=1e-6)
+
+
+@pytest.mark.parametrize(("epoch", "rate"), [(0, 0.8), (4, 0.8), (5, 0.4), (6, 0.4), (7, 0.2), (99, 0.2)])
+def test_steps_come_after_the_epochs_of_a_list_and_no_more(epoch, rate):
+    assert rates(epoch, schedule="step", step_epochs=[5, 7], epochs=100) == close(*[rate] * 4)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [
+        # cos(pi * progress / 2 epochs) at progress 0, 1/3, 2/3 and at 1, 4/3, 5/3.
+        (0, [0.8, 0.4 * (1 + np.sqrt(3) / 2), 0.4 * 1.5]),
+        (1, [0.4, 0.4 * 0.5, 0.4 * (1 - np.sqrt(3) / 2)]),
+    ],
+)
+def test_a_cosine_falls_from_the_highest_rate_towards_zero(epoch, expected):
+    assert rates(epoch, 3, epochs=2, schedule="cosine") == close(*expected)
+
+
+def test_each_cycle_is_a_whole_training_of_its_length_with_its_own_warm_up():
+    recipe = {"schedule": "cosine", "warmup_epochs": 1.5}
+    alone = [rates(epoch, epochs=4, **recipe) for epoch in range(4)]
+    assert [rates(epoch, epochs=12, cycles=3, **recipe) for epoch in range(12)] == 3 * alone
+    assert alone[0] < alone[1]
+    assert alone[3][-1] < 0.02
+
+
+def test_a_plain_warm_up_begins_at_zero_and_the_schedule_after_it():
+    recipe = {"epochs": 4, "schedule": "cosine", "warmup": "plain", "warmup_epochs": 1.5}
+    assert rates(0, **recipe) == close(0.0, 0.8 / 6, 0.8 / 3, 0.4)
+    # At 1.5 epochs the line ends; then half the cosine of the whole way.
+    expected = [0.8 / 1.5, 0.8 * 1.25 / 1.5, 0.8, 0.4 * (1 + np.cos(np.pi * 1.75 / 4))]
+    assert rates(1, **recipe) == close(*expected)
+
+
+def test_the_last_incomplete_batch_is_left_out_and_each_epoch_leaves_out_others(spec):
+    plans = [plan_epoch(spec, EXAMPLES, epoch) for epoch in (0, 1)]
+    for plan in plans:
+        assert plan.order.shape == plan.flips.shape == plan.slots.shape == plan.offsets.shape[:2] == (6, 8)
+        assert plan.rates.shape == (6,)
+        assert len(set(plan.order.ravel())) == 48
+        assert set(plan.order.ravel()) < set(range(EXAMPLES))
+    assert set(plans[0].order.ravel()) != set(plans[1].order.ravel())
+
+
+def test_an_incomplete_batch_that_is_kept_trains_the_examples_that_would_be_left_out(spec):
+    left, kept = (plan_epoch(with_recipe(spec, **keys), EXAMPLES, 1) for keys in ({}, {"last_batch": "kept"}))
+    assert (left.rest, [part.order.shape for part in kept.parts()]) == (None, [(6, 8), (1, 2)])
+    for name in ("order", "offsets", "flips", "slots"):
+        assert (getattr(left, name) == getattr(kept, name)).all()
+        assert getattr(kept.rest, name).shape[:2] == (1, 2)
+    assert {*left.order.ravel(), *kept.rest.order.ravel()} == set(range(EXAMPLES))
+    assert sorted(kept.rest.slots.ravel()) == [0, 1]
+    # The rates are those of seven steps.
+    seven = learning_rates(with_recipe(spec).recipe, 7, 1)
+    assert [*kept.rates, *kept.rest.rates] == [*seven]
+    assert kept.digest() != left.digest()
+    assert kept.steps(0, 6).rest is None
+
+
+def as_planned(plans):
+    """Every example with its crop and its flip, in the order before the noise permutes batches."""
+    for part in (part for plan in plans for part in plan.parts()):
+        for order, offsets, flips, slots in zip(part.order, part.offsets, part.flips, part.slots, strict=True):
+            for place in np.argsort(slots):
+                yield int(order[place]), *offsets[place].tolist(), bool(flips[place])
+
+
+def test_repeated_data_fill_the_last_batch_with_the_next_pass_which_goes_on_from_there(spec):
+    """As the code of Zhuang et al. repeats before it takes batches: no example is left out or comes early."""
+    kept, repeated = (with_recipe(spec, last_batch=way) for way in ("kept", "repeated"))
+    passes = [plan_epoch(kept, EXAMPLES, number) for number in range(4)]
+    epochs = [plan_epoch(repeated, EXAMPLES, epoch) for epoch in range(3)]
+    assert {(plan.order.shape, plan.rest) for plan in epochs} == {((7, 8), None)}
+    assert [*as_planned(epochs)] == [*as_planned(passes)][: 3 * 7 * 8]
+    assert [*epochs[1].rates] == [*learning_rates(repeated.recipe, 7, 1)]
+
+
+def test_a_batch_larger_than_the_set_is_one_line(spec, refused):
+    line = refused(plan_epoch, with_recipe(spec, batch_size=51), EXAMPLES, 0)
+    assert line == "recipe digits: batch_size: found 51; at most the 50 training examples"
+
+
+@pytest.mark.parametrize("part", ["order", "offsets", "flips", "slots", "dropout"])
+def test_a_digest_tells_every_draw_apart(spec, part):
+    plan = plan_epoch(with_recipe(spec, crop=2, flip=True), EXAMPLES, 0)
+    values = getattr(plan, part).copy()
+    values.flat[-1] = not values.flat[-1] if values.dtype == bool else values.flat[-1] + 1
+    assert plan.digest() == plan_epoch(with_recipe(spec, crop=2, flip=True), EXAMPLES, 0).digest()
+    assert plan.digest() != plan._replace(**{part: values}).digest()
+
+
+# Models: a user's builders, and initial weights, one of them moved by one ulp
+
+
+MODULE = "own_builder_of_this_test"
+GOOD = "def build(input_shape, classes, width=32, *, depth):\n    pass\n"
+
+
+@pytest.fixture
+def models(tmp_path, monkeypatch):
+    """A study's models: one of this source in the folder that the study runs in."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(source, options):
+        (tmp_path / f"{MODULE}.py").write_text(source)
+        return {"mine": {"builder": f"{MODULE}:build", "options": options}}
+
+    return write
+
+
+def refusal(models):
+    """The line that refuses a model, or nothing."""
+    try:
+        require_builders(models, "study.yaml")
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (GOOD, {"width": 8, "depth": 2}),
+        ("def wrapped(of):\n    return of\n@wrapped\ndef build():\n    pass\n", {"anything": 1}),
+        (f"import keras, sys\nfrom . import other\nfrom {MODULE} import build\n", {}),
+        ("try:\n    import elsewhere\nexcept ImportError:\n    pass\n" + GOOD, {}),
+        ("raise SystemExit('nothing is imported')\ndef build(input_shape, classes):\n    pass\n", {}),
+    ],
+)
+def test_a_builder_that_may_be_right_is_planned(models, source, options):
+    assert refusal(models(source, options)) == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "words"),
+    [
+        ("def build(:\n", {}, [f"{MODULE}.py, line 1: "]),
+        ("def built(input_shape, classes):\n    pass\n", {}, ["has no function build", "allowed: built"]),
+        (f"import numpy, elsewhere.models\n{GOOD}", {}, [f"{MODULE}.py, line 1: no module elsewhere", "elsewhere.py"]),
+        (GOOD, {"widht": 8}, ["no option widht", "allowed: width, depth"]),
+    ],
+)
+def test_a_builder_that_cannot_be_right_is_refused_in_one_line(models, refused, source, options, words):
+    line = refused(require_builders, models(source, options), "study.yaml")
+    for word in ("study.yaml: models.mine", f"{MODULE}:build", *words):
+        assert word in line
+    nowhere = {"mine": {"builder": "no_such_module.models:build", "options": {}}}
+    line = refused(require_builders, nowhere, "study.yaml")
+    assert "no module no_such_module" in line and "no_such_module.py" in line
+
+
+def test_every_builder_of_the_registry_is_planned():
+    registered = {name: {"options": {}, **model} for name, model in config.registered("models").items()}
+    assert len(registered) > 20
+    assert refusal(registered) == ""
+
+
+def draw(initializer, shape=(3, 3, 16, 32), **options):
+    parameter = Parameter("layer/kernel", shape, True, initializer, options)
+    (tensor,) = initial_weights([parameter], 0, 1, "mine").values()
+    assert tensor.dtype == np.float32
+    assert tensor.shape == shape
+    return tensor
+
+
+@pytest.mark.parametrize(
+    ("initializer", "options", "mean", "spread"),
+    [
+        # The spread is that of what is left within two standard deviations, as Keras has it; TruncatedNormal's is not.
+        ("HeNormal", {}, 0, np.sqrt(2 / 144)),
+        (
+            "VarianceScaling",
+            {"scale": 2.0, "mode": "fan_out", "distribution": "truncated_normal"},
+            0,
+            np.sqrt(2 / 288),
+        ),
+        ("TruncatedNormal", {"mean": 0.5, "stddev": 0.02}, 0.5, 0.02 * CUT_OFF_SPREAD),
+    ],
+)
+def test_normals_are_cut_off_at_two_standard_deviations(initializer, options, mean, spread):
+    assert stats.truncnorm(-2, 2).std() == pytest.approx(CUT_OFF_SPREAD, abs=1e-12)
+    tensor = draw(initializer, **options).astype(np.float64)
+    assert tensor.mean() == pytest.approx(mean, abs=5 * spread / np.sqrt(tensor.size))
+    # The variance of a sample's variance follows from the kurtosis, 2.37 here.
+    assert tensor.std() == pytest.approx(spread, rel=5 * np.sqrt((2.37 - 1) / 4 / tensor.size))
+    limit = 2 * spread / CUT_OFF_SPREAD
+    assert 0.95 * limit < np.abs(tensor - mean).max() <= limit * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("initializer", "shape", "options", "limit"),
+    [
+        # 3x3, 16 channels, one output each: Keras counts 9 x 16 inputs and 9 x 1 outputs.
+        (
+            "VarianceScaling",
+            (3, 3, 16, 1),
+            {"scale": 1.0, "mode": "fan_out", "distribution": "uniform"},
+            np.sqrt(3 / 9),
+        ),
+        # A layer may say which axes are inputs and outputs, as EinsumDense does for attention's projections.
+        ("GlorotUniform", (20, 5, 30), {"input_axes": [0], "output_axes": [1, 2]}, np.sqrt(3 / 85)),
+        ("GlorotUniform", (50,), {}, np.sqrt(3 / 50)),
+    ],
+)
+def test_fans_are_kerass(initializer, shape, options, limit):
+    tensor = draw(initializer, shape, **options)
+    assert (np.abs(tensor) <= limit * (1 + 1e-6)).all()
+    assert tensor.size < 50 or np.abs(tensor).max() > 0.9 * limit
+
+
+@pytest.mark.parametrize(
+    ("initializer", "options"),
+    [
+        ("RandomNormal", {"mean": 0.0, "stddev": 0.05}),
+        ("Orthogonal", {}),
+        ("VarianceScaling", {"scale": 1.0, "mode": "fan_in", "distribution": "untruncated_normal"}),
+    ],
+)
+def test_an_initialiser_that_needs_a_maths_library_is_refused_in_one_line(initializer, options, refused):
+    line = refused(lambda: draw(initializer, **options))
+    assert line.startswith("model mine: layer/kernel: ")
+    assert initializer in line
+    assert "allowed: Constant, GlorotNormal, GlorotUniform, " in line
+
+
+# One weight, one ulp: which one is drawn, and nothing else changes
+
+
+MOVED_PARAMETERS = [
+    Parameter("conv/kernel", (3, 3, 1, 4), True, "GlorotUniform", {}),
+    Parameter("conv/bias", (4,), True, "Zeros", {}),
+    Parameter("bn/gamma", (4,), True, "Ones", {}),
+    Parameter("seen/values", (50, 50), False, "Zeros", {}),
+    Parameter("logits/kernel", (16, 4), True, "GlorotUniform", {}),
+]
+KERNELS = {"conv/kernel": 36, "logits/kernel": 64}
+MOVES = [bitflip.drawn(MOVED_PARAMETERS, 0, replicate, "m") for replicate in range(1, 2001)]
+
+
+def as_integers(values):
+    return values.view(np.int32).astype(np.int64)
+
+
+@pytest.mark.parametrize("move", MOVES[:20], ids=str)
+def test_exactly_one_weight_moves_by_one_ulp(move):
+    weights = initial_weights(MOVED_PARAMETERS, 0, 1, "m")
+    before = {path: tensor.copy() for path, tensor in weights.items()}
+    moved = move.made(weights)
+    assert list(moved) == list(weights)
+    changed = {path: np.argwhere(moved[path] != before[path]).tolist() for path in weights}
+    assert changed == {path: [] for path in weights} | {move.tensor: [list(move.index)]}
+    old, new = before[move.tensor][move.index], moved[move.tensor][move.index]
+    assert abs(as_integers(new) - as_integers(old)) == 1
+    assert (new > old) == move.up
+    assert all(weights[path].tobytes() == before[path].tobytes() for path in weights)
+    assert moved[move.tensor].dtype == np.float32
+
+
+def test_a_replicate_always_moves_the_same_weight_and_a_model_without_kernels_is_one_line(refused):
+    assert bitflip.drawn(MOVED_PARAMETERS, 0, 7, "m") == MOVES[6]
+    # These follow from the stream alone, for ever.
+    assert [tuple(move) for move in MOVES[:2]] == [("logits/kernel", (9, 0), True), ("logits/kernel", (13, 0), False)]
+    line = refused(bitflip.drawn, MOVED_PARAMETERS[1:4], 0, 1, "mine")
+    assert line.startswith("model mine: no trained tensor of two axes or more")
+
+
+def test_only_trained_kernels_are_moved_each_weight_as_likely_as_any_other():
+    counts = {path: np.zeros(size, int) for path, size in KERNELS.items()}
+    shapes = {parameter.path: parameter.shape for parameter in MOVED_PARAMETERS}
+    for move in MOVES:
+        counts[move.tensor][np.ravel_multi_index(move.index, shapes[move.tensor])] += 1
+    drawn = np.concatenate(list(counts.values()))
+    # Chi-square with 99 degrees of freedom: five standard deviations.
+    assert np.square(drawn - 20).sum() / 20 < 99 + 5 * np.sqrt(2 * 99)
+    assert abs(np.mean([move.up for move in MOVES]) - 0.5) < 5 * np.sqrt(0.25 / len(MOVES))

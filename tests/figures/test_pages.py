@@ -16,8 +16,7 @@ from PIL import Image
 
 from toolnoise import streams
 from toolnoise.datasets import preparation
-from toolnoise.datasets.prepared import Split
-from toolnoise.datasets.raw import PARTS
+from toolnoise.datasets.prepared import PARTS, Split
 from toolnoise.figures import render
 from toolnoise.formulas import declared
 from toolnoise.formulas.stability import stability

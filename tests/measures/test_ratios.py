@@ -16,7 +16,7 @@ from toolnoise.measures import noise_ratios
 from toolnoise.measures.by_draw import churns, grouped
 from toolnoise.study import figure_files
 from toolnoise.study.cells import Cell, Variants
-from toolnoise.study.comparisons import comparisons
+from toolnoise.study.published import comparisons
 
 EXAMPLES = 300
 LABELS = np.arange(EXAMPLES) % 4

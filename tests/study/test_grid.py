@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from toolnoise import streams
 from toolnoise.base import program
 from toolnoise.base.files import canonical_sha256
-from toolnoise.datasets import sources
-from toolnoise.study import config, entries, figure_files, grid, job_code, layout, places
-from toolnoise.study.cells import MODES, Cell, Pair, Profile
+from toolnoise.study import config, figure_files, grid, layout
+from toolnoise.study.cells import Cell, Pair, Profile
 from toolnoise.study.expected import EXPECTED, METRICS
 from toolnoise.study.variants import VARIANTS
 
@@ -48,30 +47,6 @@ def test_the_demo_is_the_grid_that_it_says():
     )
     assert [cell.variant for cell in demo.controls] == ["control"] * 4
     assert demo.emulated() == ("cpu-portable", "cpu-portable-sse41")
-
-
-def test_cells_of_a_task_on_a_tooling_stand_together(written, built):
-    block = written["grid"][0] | {"hardware": ["noisy", "cpu"], "variants": ["algo"]}
-    written["grid"] = [block, block | {"variants": ["control"]}]
-    models = list(dict.fromkeys(cell.model for cell in built(written).cells))
-    found = [(cell.model, cell.hardware, cell.variant) for cell in built(written).cells if cell.model == models[0]]
-    assert found[:4] == [
-        (models[0], tooling, variant) for tooling in ("noisy", "cpu") for variant in ("algo", "control")
-    ]
-
-
-def test_seeds_may_be_listed(written, built):
-    written["grid"][0]["seeds"] = [7, 2]
-    assert set(built(written).seeds.values()) == {(7, 2)}
-
-
-def test_toolings_without_a_common_seed_make_no_pair(written, built):
-    block = written["grid"][0]
-    written["grid"] = [
-        block | {"hardware": ["cpu"], "seeds": [1, 2]},
-        block | {"hardware": ["noisy"], "seeds": [3]},
-    ]
-    assert built(written).pairs == ()
 
 
 def test_only_leaves_out_everything_on_other_toolings_and_changes_no_run(written, built):
@@ -111,33 +86,6 @@ def test_remedies_are_those_of_the_block_and_of_runs_of_several_cycles_their_sna
     assert built(remedied(written, models=["smallcnn-snapshots"])).without_remedy(several) == several
 
 
-def test_remedies_change_no_run(written, built):
-    tiny, plain = built(remedied(written)), remedied(written)
-    for block in plain["grid"]:
-        block.pop("remedies", None)
-    without = built(plain)
-    assert [tiny.spec(cell, 1) for cell in tiny.cells] == [without.spec(cell, 1) for cell in tiny.cells]
-    assert "remedies" in figure_files.collected(tiny)
-    assert "remedies" not in figure_files.collected(without)
-
-
-def test_a_table_of_remedies_is_of_a_model_and_its_snapshots_and_reads_their_files_alone(written, built):
-    tiny = built(remedied(written) | {"figures": ["remedies"]})
-    (figure,) = tiny.figures
-    assert figure.name == "remedies-cpu-smallcnn-digits"
-    assert figure.tasks == (("smallcnn", "digits"), ("smallcnn-snapshots", "digits"))
-    stem = "results/tiny/metrics/remedies"
-    assert (
-        figure_files.metric_files(tiny, figure)["remedies"]
-        == figure_files.metric_files(tiny)["remedies"]
-        == [
-            f"{stem}/{model}/digits/cpu/{variant}.csv"
-            for model in ("smallcnn", "smallcnn-snapshots")
-            for variant in ("algo", "control")
-        ]
-    )
-
-
 @pytest.mark.parametrize("only", [["v100"], ["cpu", "v100"]])
 def test_only_names_toolings_of_the_grid_and_what_it_leaves_out_is_checked(only, written, built, refused):
     line = refused(built, written | {"only": only})
@@ -145,14 +93,6 @@ def test_only_names_toolings_of_the_grid_and_what_it_leaves_out_is_checked(only,
     block = written["grid"][0]
     written["grid"] = [block | {"hardware": ["cpu"]}, block | {"hardware": ["noisy"], "variants": ["weather"]}]
     assert refused(built, written | {"only": ["cpu"]}).startswith("tiny.yaml: grid[1].variants: ")
-
-
-def test_a_deterministic_run_gets_twice_the_minutes(written, built):
-    written["grid"][0]["minutes"] = 7
-    minutes = built(written).minutes
-    assert {variant: minutes[CELL._replace(variant=variant)] for variant in VARIANTS} == {
-        variant: 7 if "impl" in sources else 14 for variant, sources in VARIANTS.items()
-    }
 
 
 def test_implementation_noise_is_refused_where_none_is_to_be_had_and_no_other_variant(written, built, refused):
@@ -170,18 +110,6 @@ def test_a_combination_that_is_none_is_one_line_that_says_how_one_is_spelt(varia
     line = refused(built, written)
     assert line.startswith(f"tiny.yaml: grid[0].variants: unknown variant '{variant}'; allowed: algo_impl, algo, ")
     assert "init, shuffle, augment, dropout, impl, bit in this order joined by '+'; bit_N" in line
-
-
-def test_a_combination_says_what_varies_and_when_the_bit_is_moved(written, built):
-    written["grid"][0]["variants"] = ["shuffle+impl", "shuffle+bit_3", "bit"]
-    made = built(written)
-    found = [made.spec(CELL._replace(variant=variant), 2).variant.json for variant in written["grid"][0]["variants"]]
-    assert found == [
-        {"name": "shuffle+impl", "varying": ["shuffle", "impl"]},
-        {"name": "shuffle+bit_3", "varying": ["shuffle", "bit"], "bit_after": 3},
-        {"name": "bit", "varying": ["bit"], "bit_after": 0},
-    ]
-    assert made.minutes[CELL._replace(variant="bit")] == 2 * made.minutes[CELL._replace(variant="shuffle+impl")]
 
 
 def test_a_bit_may_be_moved_in_one_tensor_and_a_spec_says_so_only_then(written, built):
@@ -231,14 +159,6 @@ def boxed(written):
     return written
 
 
-def test_boxes_of_originals_are_planned_and_are_no_key_of_other_recipes(boxed, built):
-    (recipe,) = built(boxed).config["recipes"].values()
-    assert recipe["resized_crop"] == BOXES
-    del boxed["recipes"]["digits"]["resized_crop"]
-    (recipe,) = built(boxed).config["recipes"].values()
-    assert "resized_crop" not in recipe
-
-
 @pytest.mark.parametrize(
     ("change", "line"),
     [
@@ -279,15 +199,6 @@ def test_what_boxes_of_originals_do_not_go_with_is_refused(change, line, boxed, 
         assert built(boxed)
     else:
         assert refused(built, boxed) == f"tiny.yaml: {line}"
-
-
-def test_a_bit_is_moved_before_training_ends(written, built, refused):
-    written["grid"][0]["variants"] = ["bit_20"]
-    line = refused(built, written)
-    expected = "found 'bit_20'; fewer than the 20 epochs of recipe 'digits'"
-    assert line == f"tiny.yaml: grid[0].variants: {expected}"
-    written["grid"][0]["variants"] = ["bit_19"]
-    assert len(built(written).cells) == 2
 
 
 def test_a_cell_stands_in_one_block_only_and_a_task_has_one_recipe(written, built, refused):
@@ -428,43 +339,6 @@ def test_the_cost_of_determinism_is_measured_for_every_network_on_every_tooling_
     assert len(built(with_overhead(written) | {"grid": []}).profiles) == 2 * 2 * 2 * 5
 
 
-def test_a_measurement_has_the_papers_batch_and_images_unless_told_and_a_mode_is_what_may_vary(written, built):
-    study = built(with_overhead(written))
-    spec = study.profile_spec(Profile("smallcnn", "v100", "default", 1))
-    assert spec.recipe["batch_size"] == 64
-    assert spec.images == {"image_size": 224, "channels": 3, "classes": 1000}
-    assert spec.steps["steps"] == 100
-    varying = [study.profile_spec(Profile("smallcnn", "cpu", mode, 1)).variant.varying for mode in MODES]
-    assert varying == [("impl",), ()]
-
-
-def test_only_leaves_out_measurements_on_other_toolings_and_with_them_all_that_is_not_measured(written, built):
-    study = built(with_overhead(written, hardware=["cpu", "v100"]) | {"only": ["v100"]})
-    assert {profile.hardware for profile in study.profiles} == {"v100"}
-    assert (study.cells, list(study.config["datasets"])) == ((), [])
-    assert study.figure_kinds == ("claims", "claim_parts", "kernels", "overhead")
-    assert built(study.config) == study
-    assert built(with_overhead(written, hardware=["v100"]) | {"only": ["cpu"]}).profiles == ()
-
-
-@pytest.mark.parametrize("key", ["batch_size", "image_size", "channels", "classes", "warmup", "steps"])
-def test_a_measurements_digest_follows_every_condition(key, written, built):
-    profile = Profile("smallcnn", "cpu", "default", 1)
-    digests = {
-        canonical_sha256(built(with_overhead(written, **change)).profile_spec(profile).as_json())
-        for change in ({}, {key: 17})
-    }
-    assert len(digests) == 2
-    more = built(with_overhead(written, repeats=9)).profile_spec(profile)
-    assert more == built(with_overhead(written, models=["smallcnn"], hardware=["cpu"])).profile_spec(profile)
-
-
-def test_a_tooling_that_only_the_overhead_names_is_kept_with_the_study(written, built):
-    study = built(with_overhead(written))
-    assert study.config["hardware"]["v100"]["gpu_model"] == "v100"
-    assert built(study.config) == study
-
-
 # Names as the schema allows them.
 FIRST = string.ascii_letters + string.digits
 NAMES = st.tuples(st.sampled_from(FIRST), st.text(FIRST + "_+-", max_size=63)).map("".join)
@@ -486,23 +360,6 @@ def test_every_path_stays_below_the_studys_folders(names, seed):
         assert str(path) == written
 
 
-def test_layers_are_those_of_the_blocks_that_say_so(written, built):
-    first = written["grid"][0] | {"hardware": ["cpu"]}
-    written["grid"] = [first | {"layers": 50}, first | {"hardware": ["noisy"]}]
-    tiny = built(written)
-    assert set(tiny.layers.values()) == {50}
-    assert {cell.hardware for cell in tiny.layers} == {"cpu"}
-    assert figure_files.collected(tiny)["layers"] == "results/tiny/metrics/layers.csv"
-    mine = [cell for cell in tiny.cells if cell.hardware == "cpu"]
-    assert figure_files.metric_files(tiny)["layers"] == [tiny.path(METRICS["layers"].pattern, cell) for cell in mine]
-    assert {figure.hardware for figure in tiny.figures if figure.notebook == "layers"} == {("cpu",)}
-    written["grid"][0].pop("layers")
-    bare = built(written)
-    assert "layers" not in figure_files.collected(bare)
-    assert "layers" not in bare.figure_kinds
-    assert [bare.spec(cell, 1) for cell in mine] == [tiny.spec(cell, 1) for cell in mine]
-
-
 def test_a_figure_needs_what_it_shows_and_no_more(written, built):
     written["grid"][0] |= {"models": ["smallcnn", "smallcnn-bn"], "variants": ["algo", "control"]}
     written["figures"] = ["noise_by_source", "across_toolings", "table4"]
@@ -522,17 +379,6 @@ def test_a_figure_needs_what_it_shows_and_no_more(written, built):
     assert across["cross_tooling"] == pairs
     assert len(across["stability"]) == 4
     assert figures["table4"]["counts"] == [f"{stem}/data/digits.csv"]
-
-
-def test_a_data_set_of_ones_own_is_made_from_its_file(written, built):
-    written["datasets"] = {"mine": {"reader": "npz", "path": "my.npz"}}
-    written["grid"][0]["datasets"] = ["digits", "mine"]
-    tiny = built(written)
-    assert [place.dataset for place in places.from_files(tiny)] == ["mine"]
-    (source,) = sources.sources(tiny.config["datasets"]["mine"])
-    assert (source["path"], sources.is_own(source)) == ("my.npz", True)
-    modules = job_code.modules("predict", {"spec": tiny.spec(CELL, 1).as_json()})
-    assert modules[1:] == ("toolnoise.engines.tensorflow", "toolnoise.models.smallcnn")
 
 
 def test_draws_repeat_what_a_variant_fixes_and_nothing_else(written, built):
@@ -564,11 +410,6 @@ def test_control_uses_the_first_two_seeds_beside_other_variants(written, built):
     assert control(built, written, ["control", "algo"], seeds=1)[0] == (1,)
 
 
-def test_more_runs_of_control_are_asked_for_by_its_key_or_by_a_block_of_its_own(written, built):
-    assert control(built, written, ["control"], seeds=5)[0] == (1, 2, 3, 4, 5)
-    assert control(built, written, ["algo", "control"], seeds=5, control_seeds=4)[0] == (1, 2, 3, 4)
-
-
 def test_a_resolved_study_has_the_runs_of_control_written_out(written, built, tmp_path):
     seeds, found = control(built, written, ["algo", "control"], seeds=5)
     assert found.config["grid"][0]["control_seeds"] == len(seeds) == 2
@@ -581,37 +422,6 @@ def test_a_resolved_study_has_the_runs_of_control_written_out(written, built, tm
     assert {len(seeds) for seeds in kept.seeds.values()} == {5}
 
 
-def test_results_of_a_version_with_what_is_parked_are_read_if_they_did_without(written, built, tmp_path, refused):
-    before = json.loads(json.dumps(built(written).config))
-    before["grid"][0] |= {"atlas": False}
-    for name in ("study.json", "study.yaml"):
-        (tmp_path / name).write_text(json.dumps(before))
-    assert grid.load(tmp_path / "study.json").seeds == built(written).seeds
-    assert "unknown key" in refused(grid.load, tmp_path / "study.yaml")
-    before["grid"][0] |= {"atlas": True}
-    (tmp_path / "study.json").write_text(json.dumps(before))
-    assert "unknown key" in refused(grid.load, tmp_path / "study.json")
-
-
-def test_control_cannot_have_more_runs_than_its_block_has_seeds(written, built, refused):
-    written["grid"] = [written["grid"][0] | {"variants": ["algo", "control"], "seeds": 2, "control_seeds": 3}]
-    line = refused(built, written)
-    assert line.endswith("grid[0].control_seeds: found 3 with 2 seeds; at most the seeds of the block")
-
-
-@pytest.mark.parametrize(
-    ("more", "line"),
-    [
-        ({"seeds": [1, 10_000]}, "grid[0].seeds: found seed 10000 with draws; seeds below 10000"),
-        ({"layers": 12}, "grid[0].layers: found it with draws; a block of its own, without draws"),
-    ],
-    ids=str,
-)
-def test_draws_are_refused_where_they_cannot_be(more, line, written, built, refused):
-    written["grid"] = [written["grid"][0] | {"hardware": ["noisy"], "variants": ["impl"], "draws": 2} | more]
-    assert refused(built, written).endswith(line)
-
-
 def test_what_overhead_excepts_is_not_measured(written, built):
     written["overhead"] = {"models": ["smallcnn", "vgg19"], "hardware": ["cpu", "cpu-eigen"]}
     written["overhead"]["except"] = {"cpu-eigen": ["vgg19"]}
@@ -621,56 +431,7 @@ def test_what_overhead_excepts_is_not_measured(written, built):
     assert built(written | {"only": ["cpu"]}).networks == (("smallcnn", "cpu"), ("vgg19", "cpu"))
 
 
-@pytest.mark.parametrize(
-    ("left_out", "says"),
-    [
-        ({"cpu": ["vgg16"]}, "overhead.except.cpu: found 'vgg16'; among smallcnn, vgg19"),
-        ({"cpu": ["smallcnn", "vgg19"]}, "overhead.except: it leaves no network to measure"),
-        ({"abacus": ["vgg19"]}, "overhead.except"),
-    ],
-)
-def test_except_names_what_is_there_and_leaves_something(written, built, refused, left_out, says):
-    written["overhead"] = {"models": ["smallcnn", "vgg19"], "hardware": ["cpu"], "except": left_out}
-    assert says in refused(built, written)
-
-
 # What entries of toolings and data sets ask a cluster for
-
-
-@pytest.mark.parametrize(
-    ("tooling", "dataset", "expected"),
-    [
-        ({"threads": 1}, {}, 1),
-        ({"threads": 4}, {}, 4),
-        ({"threads": 4}, {"stored_size": "original"}, 8),
-        ({"threads": 16}, {"stored_size": "original"}, 16),
-        ({"threads": 4}, {"stored_size": "original", "cores": 24}, 24),
-        # No run has fewer cores than threads.
-        ({"threads": 4}, {"cores": 2}, 4),
-    ],
-)
-def test_a_run_gets_the_cores_of_its_tooling_or_those_that_its_data_set_asks_for(tooling, dataset, expected):
-    assert entries.cores(tooling, dataset) == expected
-
-
-@pytest.mark.parametrize(
-    ("dataset", "cores", "memory"),
-    [
-        ({"streamed": False}, 1, 16_000),
-        ({"streamed": True}, 8, 16_000),
-        ({"streamed": True, "cores": 3, "memory_mb": 64_000}, 3, 64_000),
-    ],
-)
-def test_preparing_data_gets_what_the_data_set_asks_for(dataset, cores, memory):
-    assert (entries.preparing_cores(dataset), entries.memory(dataset)) == (cores, memory)
-
-
-def test_a_site_whose_gpus_have_no_model_is_asked_for_features_of_the_node(written, built):
-    written["hardware"]["noisy"] |= {"gpu_model": "", "constraint": "v100|v100s"}
-    study = built(written)
-    assert entries.needs(study.tooling("noisy"))["constraint"] == "v100|v100s"
-    # No registry entry names one: an empty one would be a constraint, too.
-    assert {entries.needs(entry)["constraint"] for entry in config.registered("hardware").values()} == {None}
 
 
 @pytest.mark.parametrize(
@@ -685,3 +446,15 @@ def test_a_base_is_a_run_of_the_grid_that_has_none_itself(change, written, built
     assert built(written).base("smallcnn") is None
     models["tuned"]["base"] = base | change
     assert "models.tuned.base: found" in refused(built, written)
+
+
+def test_results_of_a_version_with_what_is_parked_are_read_if_they_did_without(written, built, tmp_path, refused):
+    before = json.loads(json.dumps(built(written).config))
+    before["grid"][0] |= {"atlas": False}
+    for name in ("study.json", "study.yaml"):
+        (tmp_path / name).write_text(json.dumps(before))
+    assert grid.load(tmp_path / "study.json").seeds == built(written).seeds
+    assert "unknown key" in refused(grid.load, tmp_path / "study.yaml")
+    before["grid"][0] |= {"atlas": True}
+    (tmp_path / "study.json").write_text(json.dumps(before))
+    assert "unknown key" in refused(grid.load, tmp_path / "study.json")

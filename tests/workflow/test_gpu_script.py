@@ -1,10 +1,13 @@
 """bench/gpu.py: packed here, run in pieces where there is little but a framework, brought back with statements."""
 
 import importlib.util
+import json
 import re
 import shutil
 import sys
 import tarfile
+import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -13,7 +16,9 @@ from scripts import loaded
 from toolnoise.base import files
 from toolnoise.base.program import ROOT
 from toolnoise.provenance import statements
+from toolnoise.study import config
 from toolnoise.study import grid as studies
+from toolnoise.study.entries import of_text
 
 pytestmark = pytest.mark.long
 JAX = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
@@ -118,14 +123,6 @@ def test_a_piece_ends_when_its_time_is_over_and_the_next_ones_do_what_is_left(pi
 
 
 @JAX
-def test_jobs_run_at_the_same_time_if_asked(pieces):
-    _, machine, _ = pieces
-    stated = [statements.read(path) for path in (machine / RESULTS / "statements/runs").rglob("*.json")]
-    (one, other) = [(statement.started, statement.finished) for statement in stated]
-    assert max(one[0], other[0]) < min(one[1], other[1])
-
-
-@JAX
 def test_the_weights_are_those_that_snakemake_makes(pieces, run, tmp_path):
     checkout, _, _ = pieces
     tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True, ignore=shutil.ignore_patterns("results", "logs"))
@@ -148,16 +145,6 @@ def test_what_came_back_is_stated_by_the_commit_that_was_packed_and_snakemake_ha
     command = [sys.executable, "-m", "snakemake", "--configfile", f"{RESULTS}/study.json", "--dry-run", *ASKED[2:]]
     done = run(checkout, *command, env={"PYTHONPATH": str(checkout / "workflow")})
     assert re.search("^total +0$", done.stdout + done.stderr, re.MULTILINE), done.stdout + done.stderr
-
-
-@JAX
-def test_the_audit_finds_nothing_and_says_that_it_has_no_root(pieces, run):
-    checkout, _, _ = pieces
-    env = {"PYTHONPATH": str(checkout / "workflow")}
-    done = run(checkout, sys.executable, "-m", "toolnoise.cli", "audit", RESULTS, "--json", env=env)
-    found = files.parse_json(done.stdout)
-    assert found["findings"] == []
-    assert "completeness unknown" in found["verdict"]
 
 
 @JAX
@@ -224,12 +211,6 @@ Reasons:
     ]
 
 
-def test_changes_that_no_commit_has_are_not_packed(as_repository, here, refusal, tmp_path):
-    as_repository(tmp_path / "tree", {FILE: yaml.safe_dump(STUDY)})
-    (tmp_path / "tree/README.md").write_text("changed")
-    assert "has changes that are not committed" in refusal(here(tmp_path / "tree", "pack", "--study", FILE))
-
-
 @pytest.mark.parametrize("name", ["results/gpu/../../x", "results/x", "logs", "x", "/etc/x"])
 def test_archives_of_anything_else_are_refused(name, refusal, here, tmp_path):
     with tarfile.open(tmp_path / "x.tar.gz", "w:gz") as archive:
@@ -251,3 +232,77 @@ def test_the_queue_has_what_no_archive_of_evidence_shows(here, checkout, tmp_pat
     (tree / "evidence").mkdir(exist_ok=True)
     (tree / f"evidence/{before[0][4]}.tar.xz").touch()
     assert queued() == before[1:]
+
+
+# bench/gpu.py: each study that waits for a GPU runs small on CPUs to its end
+
+
+GPU_SCRIPT = ROOT / "bench/gpu.py"
+# What makes a study long, and how much of it a trial has at most.
+FEW = {"seeds": 2, "draws": 2, "control_seeds": 2}
+SMALL_NETWORK = {"width": 16, "heads": 2, "layers": 1}
+TIMED = {"batch_size": 8, "image_size": 64, "warmup": 1, "steps": 3, "repeats": 2}
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [*sys.path])
+        return loaded(GPU_SCRIPT)
+
+
+def small_version(whole):
+    """The content of a trial's study file: every block and variant of a study, in few runs of embedded data.
+
+    Networks that read text are small, and keep their texts.
+    """
+    recipes, hardware = (config.registered(name) | {**whole.get(name, {})} for name in ("recipes", "hardware"))
+
+    def few(block, most):
+        on_cpu = sorted({f"cpu-{hardware[name]['engine']}" for name in block["hardware"]})
+        return {**block, **{key: min(block[key], most[key]) for key in most.keys() & block.keys()}, "hardware": on_cpu}
+
+    made = {**whole, "study": f"{whole['study']}-trial", "datasets": {}}
+    texts = {name for name, entry in config.registered("datasets").items() if of_text(entry)}
+    made["grid"] = [
+        few(block, FEW) | ({} if texts.issuperset(block["datasets"]) else {"datasets": ["digits"]})
+        for block in whole["grid"]
+    ]
+    for model in made.get("models", {}).values():
+        model["options"] |= SMALL_NETWORK
+        if "base" in model:
+            model["base"]["hardware"] = f"cpu-{hardware[model['base']['hardware']]['engine']}"
+    made["recipes"] = {name: {**recipes[name], "epochs": 2} for name in whole.get("recipes", {})}
+    if "overhead" in whole:
+        made["overhead"] = few(whole["overhead"], {}) | TIMED | {"models": whole["overhead"]["models"][:2]}
+    return made
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_study_that_waits_for_a_gpu_runs_small_on_cpus_to_its_end(number, gpu, skip_without, tmp_path, monkeypatch):
+    name, study, packed, _ = gpu.ITEMS[number]
+    words = packed.split()
+    toolings, until = words[1 : words.index("--until")], words[words.index("--until") + 1 :]
+    frameworks = [tooling.split("-")[1] for tooling in toolings]
+    for framework in frameworks:
+        skip_without(framework)
+    monkeypatch.chdir(tmp_path)
+    small = small_version(config.read_yaml(ROOT / f"workflow/studies/{study}.yaml"))
+    Path("small.yaml").write_text(yaml.safe_dump(small))
+    on_cpu = [f"cpu-{framework}" for framework in frameworks]
+    said, jobs = gpu.planned(Path("small.yaml"), f"{name}-trial", on_cpu, until)
+    assert said == f"{name}-trial"
+    assert {job["rule"] for job in jobs} >= set(until)
+    assert gpu.executed(list(jobs), 2, time.monotonic() + 1800) is None
+    assert all(map(gpu.is_made, jobs))
+
+
+def test_a_fixed_split_has_the_same_bits_in_every_batch(skip_without, tmp_path, monkeypatch, capsys):
+    skip_without("torch")
+    options = ["--width", "256", "--rows", "64", "--repeats", "1", "--out", str(tmp_path / "x.json")]
+    monkeypatch.setattr(sys, "argv", ["batch_invariance", *options])
+    loaded(ROOT / "bench/batch_invariance.py").main()
+    lines = json.loads((tmp_path / "x.json").read_text())["lines"]
+    assert [line["batch"] for line in lines] == 2 * [1, 2, 4, 8, 16, 32]
+    assert not any(line["fixed_split_rows_that_differ"] for line in lines)
+    assert len(capsys.readouterr().out.splitlines()) == len(lines)

@@ -10,7 +10,6 @@ import numpy as np
 import official_formats
 import pandas as pd
 import pytest
-from scipy.spatial.distance import jensenshannon
 from scipy.special import logsumexp
 
 from toolnoise.base import metric_files
@@ -30,12 +29,6 @@ def text(shape, classes):
     values = layers.Embedding(classes, 8, name="embedding")(tokens)
     values = layers.Conv1D(16, 3, padding="causal", activation="relu", name="conv")(values)
     values = Dropout(0.1, name="dropout")(values)
-    return keras.Model(tokens, layers.Dense(classes, name="logits")(values))
-
-
-def wide(shape, classes):
-    tokens = keras.Input(shape, dtype="int32", name="tokens")
-    values = layers.Embedding(classes, 4, name="embedding")(tokens)
     return keras.Model(tokens, layers.Dense(classes, name="logits")(values))
 
 
@@ -234,82 +227,3 @@ def test_an_audit_finds_nothing_but_code_that_is_not_committed(study, toolnoise)
     done = toolnoise(study.parents[1], "audit", "results/outcomes", "--json")
     found = json.loads(done.stdout)
     assert {finding["rule"] for finding in found["findings"]} <= {"commit"}, done.stdout[-2000:]
-
-
-VOCABULARY = 50_000
-
-
-@pytest.fixture(scope="module")
-def of_words(tmp_path_factory, write_study, snakemake):
-    """A text in a language of 50,000 words."""
-    folder = tmp_path_factory.mktemp("words")
-    draw = np.random.default_rng(1)
-    (folder / "networks.py").write_text(NETWORKS)
-    (folder / "vocabulary.txt").write_text("".join(f"word{number}\n" for number in range(VOCABULARY)))
-    (folder / "text").mkdir()
-    for part, words in (("train", 700), ("test", 400)):
-        numbers = draw.integers(0, VOCABULARY, words)
-        lines = [" ".join(f"word{number}" for number in line) for line in numbers.reshape(-1, 20)]
-        (folder / f"text/{part}.txt").write_text("".join(f"{line}\n" for line in lines))
-    data = {"reader": "text", "path": "text", "tokens": "words", "vocabulary": "vocabulary.txt", "length": 16}
-    task = {"models": ["wide"], "datasets": ["words"], "hardware": ["cpu"], "recipe": "short"}
-    study = {
-        "study": "words",
-        "models": {"wide": {"builder": "networks:wide"}},
-        "datasets": {"words": data},
-        "recipes": {"short": {"epochs": 1, "batch_size": 8, "learning_rate": 0.01}},
-        "grid": [task | {"variants": ["algo"], "seeds": 3}, task | {"variants": ["control"], "seeds": 2}],
-        "figures": ["table2"],
-    }
-    write_study(folder, study)
-    done = snakemake(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "results/words"
-
-
-def by_hand(results, variant, seed):
-    """The log-probability of every word at every place, and the labels, from a run's weights in float64."""
-    run = results / f"runs/wide/words/cpu/{variant}/{seed}"
-    with np.load(run / "weights.npz") as weights, np.load(results / "data/words.npz") as data:
-        table, kernel, bias = (weights[name].astype(np.float64) for name in weights.files)
-        tokens, labels = data["test_images"].reshape(-1), data["test_labels"].reshape(-1)
-    logits = table[tokens] @ kernel + bias
-    return logits - logsumexp(logits, axis=1, keepdims=True), labels
-
-
-def test_a_dump_of_a_large_vocabulary_keeps_exact_answers_and_losses_in_little_room(of_words):
-    path = of_words / "predictions/wide/words/cpu/algo.npy"
-    stack = np.load(path)
-    classes = VOCABULARY + 2  # the unknown word and the end of a line
-    assert path.stat().st_size < stack.size * classes * 4 / 500
-    exact = [by_hand(of_words, "algo", seed) for seed in (1, 2, 3)]
-    predicted = np.array([scores.argmax(axis=1) for scores, _ in exact])
-    np.testing.assert_array_equal(stack["classes"][..., 0], predicted)
-    for kept, (scores, labels) in zip(stack, exact, strict=True):
-        np.testing.assert_allclose(kept["label"], scores[np.arange(len(labels)), labels], rtol=1e-5)
-        np.testing.assert_allclose(kept["scores"], -np.sort(-scores, axis=1)[:, :32], rtol=1e-5)
-        together = np.exp(kept["scores"].astype(np.float64)).sum(axis=1) + np.exp(kept["rest"].astype(np.float64))
-        np.testing.assert_allclose(together, 1, rtol=1e-5)
-
-
-def test_measures_of_a_large_vocabulary_follow_from_its_dump(of_words):
-    stack = np.load(of_words / "predictions/wide/words/cpu/algo.npy")
-    predicted, losses = stack["classes"][..., 0], -stack["label"].astype(np.float64)
-    found = values(of_words, "stability", STABILITY, "wide", "cpu", "algo")
-    found = found[found["group"] == "all"].set_index("metric")["value"]
-    pairs = list(itertools.combinations(range(3), 2))
-    expected = {
-        "cross_entropy_mean": losses.mean(),
-        "cross_entropy_sd": losses.mean(axis=1).std(ddof=1),
-        "churn": np.mean([(predicted[a] != predicted[b]).mean() for a, b in pairs]),
-    }
-    np.testing.assert_allclose(found[list(expected)], list(expected.values()), rtol=1e-12)
-    # All scores are needed for these, and not kept.
-    assert not {"correlation_pearson", "cka", "ensemble_accuracy_change"} & set(found.index)
-    of_runs = values(of_words, "language", LANGUAGE, "wide", "cpu", "algo").set_index("metric")["value"]
-    np.testing.assert_allclose(of_runs["perplexity_mean"], np.exp(losses.mean(axis=1)).mean(), rtol=1e-12)
-    shares = [np.exp(by_hand(of_words, "algo", seed)[0]) for seed in (1, 2, 3)]
-    exact = np.mean([np.mean(jensenshannon(shares[a], shares[b], base=2, axis=1) ** 2) for a, b in pairs])
-    assert 0 <= of_runs["divergence"] <= exact
-    control = np.load(of_words / "predictions/wide/words/cpu/control.npy")
-    assert control[0].tobytes() == control[1].tobytes()

@@ -22,7 +22,6 @@ from snakemake_executor_plugin_slurm import partitions
 
 from toolnoise.base.program import ROOT
 from toolnoise.papers.published import paper_items
-from toolnoise.study import config
 
 PROFILES = ROOT / "workflow/profiles"
 SLURM = ("slurm", "slurm-p100", "slurm-v100", "slurm-rtx5000", "slurm-t4")
@@ -161,12 +160,6 @@ def test_deterministic_runs_get_twice_the_time(jobs):
     assert len(set(minutes.values())) > 2, "not every task gets the same"
 
 
-def test_only_on_the_command_line_takes_the_place_of_the_profiles(dry_run):
-    done = dry_run("fig11", "--profile", "slurm-v100", "--config", "only=[p100]")
-    assert done.returncode == 0, done.stderr
-    assert "without" not in done.stderr
-
-
 @pytest.mark.parametrize(
     ("profile", "only", "words"),
     [
@@ -220,10 +213,6 @@ def test_the_lines_that_a_site_may_need_are_options_of_the_executor(submitted):
     assert "/FOLDER/" in submitted[submitted.index("--output") + 1]
 
 
-def test_a_job_on_the_cpu_asks_for_no_gpu(submitted):
-    assert not [word for word in submitted if "gpu" in word.partition("--wrap")[0]]
-
-
 def profile(folder):
     return yaml.safe_load((folder / "config.yaml").read_text())
 
@@ -233,17 +222,6 @@ def test_the_slurm_profiles_are_what_the_command_writes_from_their_template():
     assert set(write["PROFILES"]) == set(SLURM) == {path.parent.name for path in PROFILES.glob("slurm*/config.yaml")}
     for name in SLURM:
         assert (PROFILES / name / "config.yaml").read_text() == write["text_of"](name)
-
-
-def test_slurms_accounting_says_how_jobs_ended_unless_a_site_chooses_squeue():
-    for name in SLURM:
-        assert "slurm-status-command" not in profile(PROFILES / name)
-        assert "\n# slurm-status-command: squeue\n" in (PROFILES / name / "config.yaml").read_text()
-
-
-def test_every_slurm_profile_is_linked_by_its_name():
-    for name in SLURM:
-        assert (ROOT / name).readlink() == Path("workflow/profiles") / name
 
 
 @pytest.fixture
@@ -274,20 +252,3 @@ def test_the_profile_that_is_taken_unasked_changes_nothing_of_one_that_is_asked_
     assert understood("--profile", name) == plain
     monkeypatch.setenv("SNAKEMAKE_PROFILE", name)
     assert understood() == plain
-
-
-@pytest.mark.parametrize("words", [["fig5"], []], ids=str)
-def test_an_item_and_the_demo_are_planned_as_they_are_typed(words, dry_run):
-    done = dry_run(*words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "train_run" in done.stdout + done.stderr
-
-
-def test_there_is_a_partition_for_every_gpu_that_a_profile_runs_on():
-    table = yaml.safe_load((PROFILES / "partitions.yaml").read_text())["partitions"]
-    served = [model for partition in table.values() for model in partition.get("available_gpu_models", [])]
-    toolings = {name for profile_name in SLURM for name in profile(PROFILES / profile_name)["config"]["only"]}
-    registry = config.read_yaml(ROOT / "resources/hardware.yaml")
-    assert {registry[tooling]["gpu_model"] for tooling in toolings} <= set(served)
-    assert len(served) == len(set(served)), "a model in two partitions: which one would a job go to?"
-    assert [name for name, partition in table.items() if not partition.get("max_gpu")], "none for jobs without a GPU"

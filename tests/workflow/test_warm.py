@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import psutil
@@ -34,19 +33,6 @@ def templates(monkeypatch):
     template.start({})
     yield psutil.Process().children()
     template.stop()
-
-
-def test_a_long_name_of_the_folder_for_temporary_files_is_no_obstacle(count, tmp_path, monkeypatch):
-    far = tmp_path / ("a" * 100) / ("b" * 100)
-    far.mkdir(parents=True)
-    monkeypatch.setattr(tempfile, "tempdir", str(far))
-    monkeypatch.delenv(VARIABLE, raising=False)
-    template.start({})
-    try:
-        assert count(**{VARIABLE: os.environ[VARIABLE]}) == "warm"
-    finally:
-        template.stop()
-    assert list(far.iterdir()) == []
 
 
 @pytest.fixture
@@ -181,12 +167,6 @@ time.sleep(600)
         parent.kill()
     until(lambda: not any(process.is_running() for process in processes))
     assert not Path(folder).exists()
-
-
-def test_noise_that_is_not_emulated_needs_a_process_of_its_own(make_spec, options_of):
-    files = [part for name in ("data", "weights", "history", "record", "checkpoint") for part in (f"--{name}", "x")]
-    words = ["train", *options_of(make_spec("impl", 1, "noisy")), *files]
-    assert "not emulated" in template._imported_for(words, {})
 
 
 def test_only_tensorflow_on_a_cpu_has_templates(monkeypatch):

@@ -1,6 +1,6 @@
 """TensorFlow's own boxes and resizing, as the Model Garden calls them.
 
-The oracle of tests/engines/test_training_on_originals.py.
+The oracle of tests/engines/test_streaming.py.
 """
 
 import sys

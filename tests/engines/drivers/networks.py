@@ -179,23 +179,5 @@ def smooth_activations(study_file, _data_file, out):
     arrays.write_npz(out, found)
 
 
-RATIOS = (1, 10, 100, 1000)
-
-
-def large_means(study_file, _data_file, out):
-    """The variance that a framework's batch normalisation computes of values whose mean is many SDs from zero."""
-    loaded = grid.load(study_file)
-    engine, _ = network.start_engine(loaded.spec(loaded.cells[0], 1))
-    normal = np.random.Generator(np.random.Philox(3)).normal(size=(32, 8, 8, 4))
-    errors = []
-    for ratio in RATIOS:
-        values = (normal + ratio).astype(np.float32)
-        exact = values.astype(np.float64).var((0, 1, 2))
-        _, variance = engine.keras.ops.moments(engine.keras.ops.convert_to_tensor(values), (0, 1, 2))
-        found = engine.keras.ops.convert_to_numpy(variance)
-        errors.append(np.abs(found - exact).max() / exact.max())
-    arrays.write_npz(out, {"ratios": np.array(RATIOS), "errors": np.array(errors)})
-
-
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import torch
 
-from toolnoise.engines import bare_layers, torch_scan
+from toolnoise.engines import torch_layers
 
 
 class Trains(keras.layers.Layer):
@@ -59,10 +59,10 @@ def layers():
         inputs = keras.ops.convert_to_tensor(tokens if of_tokens else pictures)
         model = keras.Model(values, build(values))
         start = model.get_weights()
-        ours = bare_layers.forward(keras, model)
+        ours = torch_layers.forward(keras, model)
         with mock.patch.object(model, "_run_through_graph", wraps=model._run_through_graph) as run:
             ours(inputs, False)
-            is_bare = run.call_args.kwargs["operation_fn"].__module__ == bare_layers.__name__ if run.called else False
+            is_bare = run.call_args.kwargs["operation_fn"].__module__ == torch_layers.__name__ if run.called else False
         bits = []
         for function in (ours, lambda images, training, model=model: model(images, training=training)):
             model.set_weights(start)
@@ -110,8 +110,8 @@ def scans():
 
     # PyTorch, but for counting what is taken apart at once.
     counted = SimpleNamespace(zeros_like=torch.zeros_like, stack=stack)
-    torch_scan.install(counted, keras)
-    torch_scan.install(counted, keras)
+    torch_layers.install_scan(counted, keras)
+    torch_layers.install_scan(counted, keras)
     said = {}
     for name, way in WAYS.items():
         before = len(taken_apart)

@@ -6,7 +6,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.job import Input, Output
 from toolnoise.base.metric_files import Columns
 from toolnoise.datasets import prepared
-from toolnoise.datasets.raw import PARTS
+from toolnoise.datasets.prepared import PARTS
 from toolnoise.formulas.outcomes import ALL
 
 COUNTS: Columns = {"dataset": str, "split": str, "group": str, "label": str, "count": int}

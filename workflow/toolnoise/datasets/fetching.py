@@ -1,8 +1,8 @@
 """Getting the files of a data set: found in place, or downloaded if allowed; verified and recorded.
 
 An interrupted download resumes in this run or the next one: the partial file stays next to the destination until it is
-complete. A file whose checksum differs from the published one is never used. If it was downloaded, it is removed. If a
-user put it there, it stays and is named in the error.
+complete. Without a published checksum nothing is downloaded. A file whose checksum differs from it is never used. If it
+was downloaded, it is removed. If a user put it there, it stays and is named in the error.
 
 An address has no secret: the user and the password of a server are in ~/.netrc, and a query names variables of the
 environment, whose values are asked for here and told to nobody else.
@@ -14,7 +14,6 @@ import logging
 import os
 import re
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +34,6 @@ from toolnoise.datasets.sources import NOT_CHECKED, Source, bundled, is_own, sou
 PAUSES = (1, 5, 20)
 TIMEOUT = 60
 PLACE = "get it from {} and put it there"
-WANTED_CHECKSUM = "a file that can be downloaded without a login, or its checksum"
 # The most that is downloaded of a file whose length the server does not say: it may have no end.
 MOST_UNANNOUNCED = 4 * 2**30
 # Nothing is kept of an incomplete block.
@@ -97,19 +95,14 @@ def _download(source: Source) -> None:
     part = path.with_name(f".{path.name}.part")
     if part.is_symlink() or (part.exists() and not part.is_file()):
         raise BadInput(part, "", "a link, a folder, a pipe or a device", "remove it: the download is kept there")
-    pooch.get_logger().setLevel(logging.ERROR)
     checksum = source.get("checksum", NOT_CHECKED)
     if checksum == NOT_CHECKED:
-        warning = f"{source['url']} has no checksum: nobody can tell whether it is the file that you mean"
-        print(f"toolnoise: warning: {warning}", file=sys.stderr, flush=True)
+        # Nothing else tells that an answer is the file, and all of it.
+        wanted = f"the file's md5:... or sha256:...; or {PLACE.format(source['url'])}"
+        raise BadInput(path, "", "no such file, and nothing is downloaded without a checksum", wanted)
+    pooch.get_logger().setLevel(logging.ERROR)
     try:
-        pooch.retrieve(
-            source["url"],
-            None if checksum == NOT_CHECKED else checksum,
-            path.name,
-            path.parent,
-            downloader=_Downloader(part, checked=checksum != NOT_CHECKED),
-        )
+        pooch.retrieve(source["url"], checksum, path.name, path.parent, downloader=_Downloader(part))
     except ValueError:  # pooch raises this for a wrong checksum
         raise BadInput(source["url"], "", "the downloaded file has another checksum", f"expected {checksum}") from None
 
@@ -138,20 +131,13 @@ class _Secure(requests.Session):
 
 
 class _Downloader:
-    """A downloader for pooch that resumes from an existing partial file; its checksum decides whether it was the start.
+    """A downloader for pooch that resumes from an existing partial file; the checksum decides if it was the start."""
 
-    Without a checksum, nothing else tells that an answer is the file, and all of it. So such a download starts anew in
-    each process, the server must say how long the file is, and a web page is refused.
-    """
-
-    def __init__(self, part: Path, checked: bool) -> None:
-        self.part, self.checked = part, checked
-        self.length: int | None = None
+    def __init__(self, part: Path) -> None:
+        self.part = part
 
     def __call__(self, url: str, out: str, _pooch: object) -> None:
         """Download into the partial file, however often the connection breaks, then rename it to `out`."""
-        if not self.checked:
-            self.part.unlink(missing_ok=True)
         pauses = iter(PAUSES)
         while True:
             before = self._size()
@@ -166,8 +152,6 @@ class _Downloader:
                 if refused or pause is None:
                     raise
                 time.sleep(pause)
-        if not self.checked:
-            self._require_whole(url)
         self.part.replace(out)
 
     def _size(self) -> int:
@@ -188,8 +172,6 @@ class _Downloader:
             goes_on = answer.headers.get("Content-Range", "").startswith(f"bytes {size}-")
             size = size if goes_on else 0
             length = answer.headers.get("Content-Length")
-            if not self.checked:
-                self._require_length(url, answer, size + int(length) if length else None)
             free = shutil.disk_usage(self.part.parent).free
             if length and int(length) > free:
                 raise BadInput(url, "", f"the file has {int(length)} bytes more", f"{free} are free here")
@@ -203,26 +185,6 @@ class _Downloader:
                         raise BadInput(url, "", problem, "a server that says it")
                     file.write(block)
                     bar.update(len(block))
-
-    def _require_length(self, url: str, answer: requests.Response, length: int | None) -> None:
-        """Refuse an answer before anything of it is written; `length` is that of the whole file."""
-        chunked = answer.headers.get("Transfer-Encoding", "").lower() == "chunked"
-        if (length is None and not chunked) or self.length not in (None, length):
-            fault = "does not say how long the file is" if length is None else "gives another file at each attempt"
-            raise BadInput(url, "", f"the server {fault}", WANTED_CHECKSUM)
-        self.length = length
-
-    def _require_whole(self, url: str) -> None:
-        with self.part.open("rb") as file:
-            start = file.read(BLOCK).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-        if start.startswith((b"<!doctype html", b"<html")):
-            problem = "the answer is a web page, not the file"
-        elif self.length is not None and self._size() != self.length:
-            problem = f"the answer has {self._size()} bytes where {self.length} were announced"
-        else:
-            return
-        self.part.unlink()
-        raise BadInput(url, "", problem, WANTED_CHECKSUM)
 
 
 def verified(source: Source) -> dict[str, Any]:

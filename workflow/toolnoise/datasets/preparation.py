@@ -12,8 +12,7 @@ import numpy as np
 from toolnoise.base.arrays import Rows, write_npz
 from toolnoise.base.job import AsideNumber, Output, Values, outside
 from toolnoise.datasets import fetching
-from toolnoise.datasets.prepared import Data, Fingerprint, Split, check
-from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.datasets.prepared import PARTS, Data, Fingerprint, Raw, RawPart, Split, check
 from toolnoise.datasets.readers import READERS
 from toolnoise.formulas.outcomes import LABEL
 

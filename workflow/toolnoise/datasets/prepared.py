@@ -1,22 +1,22 @@
-"""The prepared form of a data set: checked once when it is written, and checked for damage when it is read."""
+"""A data set as read from its source files, and in its prepared form, which is checked when written and when read."""
 
 import functools
 import hashlib
 import importlib
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolnoise.base.arrays import Rows, npz_names, read_npz, require_kinds
 from toolnoise.base.errors import BadInput
 from toolnoise.base.spec import ORIGINALS
-from toolnoise.datasets.raw import PARTS
 from toolnoise.formulas.outcomes import ALL, LABEL, LABELS, OUTCOMES, TOKENS, YES_OR_NO
 
+PARTS = ("train", "test")
 # Mean and standard deviation of a data set's pixels on a scale from 0 to 1, by channel: red, green, blue, or grey.
 CHANNELS = {
     "cifar10": ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)),
@@ -40,6 +40,44 @@ ARRAYS = {
     **dict.fromkeys(("sha256", "outcome"), ("U", (0,))),
 }
 BLOCK = 256
+
+
+class RawPart(NamedTuple):
+    """One part of a data set: images (uint8, height x width x channel, all of one shape), made on demand, or tokens.
+
+    Originals come as their bytes, height and width, and `stored` is the number of all bytes. `groups` marks for each
+    example (row), or each of its labels, the groups of the data set (last axis) to which it belongs.
+    """
+
+    images: Iterable[Any]
+    labels: np.ndarray
+    groups: np.ndarray | None = None
+    stored: int = 0
+
+    def last(self, name: str, entry: Mapping[str, Any]) -> "RawPart":
+        """Its last `test_examples`, of a data set without groups whose images are in memory; all without this key."""
+        count = entry.get("test_examples", len(self.labels))
+        if count > len(self.labels):
+            raise BadInput(f"dataset {name}", "test_examples", f"found {count}", f"allowed: 1 to {len(self.labels)}")
+        return RawPart(self.images[-count:], self.labels[-count:])
+
+
+class Raw(NamedTuple):
+    """A data set as read: `maximum` is the pixel value that stands for 1.
+
+    Images are `margin` pixels higher and wider than the window that a network sees. `asked` names many labels. Of
+    originals, it sees `side` x `side` pixels.
+    """
+
+    train: RawPart
+    test: RawPart
+    classes: list[str]
+    groups: tuple[str, ...] = ()
+    maximum: int = 255
+    margin: int = 0
+    outcome: str = "label"
+    asked: tuple[str, ...] = ()
+    side: int = 0
 
 
 @dataclass(frozen=True)

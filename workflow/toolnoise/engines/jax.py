@@ -13,7 +13,7 @@ import numpy as np
 
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
-from toolnoise.engines import accelerators, decay, jax_kernels, loss_scale, rate_factor
+from toolnoise.engines import accelerators, decay, formulas, jax_kernels, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, Chunk, KerasEngine, Sums
@@ -146,7 +146,7 @@ class Engine(KerasEngine):
         planned = plan.order, plan.offsets, plan.flips, plan.slots, part.steps, part.rates
         planned = [_filled(values, size) for values in planned]
         given = self.jax.device_put((planned, part.images, part.labels, plan.dropout))
-        left_out = self.jax.numpy.array(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT] if self.loss_scaled else 0)
+        left_out = self.jax.numpy.array(self.slots[LOSS_SCALE][formulas.LEFT_OUT] if self.loss_scaled else 0)
         carried = self.tensors, self.slots, *map(self.jax.numpy.array, sums)
         try:
             for number in [count] if self._loops else range(count):
@@ -180,7 +180,7 @@ class Engine(KerasEngine):
         trained = {path: tensors[path] for path in self.trainable}
         gradients, (loss, logits, after) = self.jax.grad(objective, has_aux=True)(trained)
         # Adam's powers count the updates made.
-        made = number - (counts[loss_scale.LEFT_OUT] - left_out) if counts else number
+        made = number - (counts[formulas.LEFT_OUT] - left_out) if counts else number
         rates = planned[-1][number, 0], *planned[-1][made, 1:]
         if counts:
             finite = jnp.all(jnp.array([jnp.all(jnp.isfinite(gradient)) for gradient in gradients.values()]))
@@ -189,7 +189,7 @@ class Engine(KerasEngine):
         new, new_slots = self._updated(trained, slots, gradients, *rates)
         if counts:
             new, new_slots = self.jax.tree.map(partial(jnp.where, finite), (new, new_slots), (trained, slots))
-            new_slots[LOSS_SCALE] = loss_scale.after(counts, finite.astype(jnp.int32), jnp.clip)
+            new_slots[LOSS_SCALE] = formulas.scale_counts_after(counts, finite.astype(jnp.int32), jnp.clip)
         right = jnp.sum(self._answers(logits, jnp.argmax) == labels, dtype=jnp.int32)
         return after | new, new_slots, loss_sum + loss, correct + right
 
@@ -217,7 +217,7 @@ class Engine(KerasEngine):
         return new, new_slots
 
     def _loss_scale(self, counts, sign=1):  # noqa: ANN001, ANN202
-        bits = loss_scale.bits(counts[loss_scale.DOUBLINGS], sign)
+        bits = formulas.scale_bits(counts[formulas.DOUBLINGS], sign)
         return self.jax.lax.bitcast_convert_type(bits, self.jax.numpy.float32)
 
     def _losses(self, labels, logits):  # noqa: ANN001, ANN202

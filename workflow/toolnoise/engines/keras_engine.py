@@ -15,7 +15,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets import streaming
 from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import EpochResult, State, Weights, loss_scale
+from toolnoise.engines import EpochResult, State, Weights, formulas
 from toolnoise.engines.formulas import BETA_1, BETA_2, smoothed
 from toolnoise.engines.framework import Framework
 from toolnoise.epoch_plan import Plan
@@ -116,7 +116,7 @@ class KerasEngine(Framework):
         self.slots = {slot: {path: self._zeros(self.tensors[path]) for path in self.trainable} for slot in names}
         self.loss_scaled = self.tooling["precision"] == "mixed_float16"
         if self.loss_scaled:
-            self.slots[LOSS_SCALE] = {name: self._zeros(np.int32(0)) for name in loss_scale.COUNTS}
+            self.slots[LOSS_SCALE] = {name: self._zeros(np.int32(0)) for name in formulas.COUNTS}
         self._compile()
 
     @abc.abstractmethod
@@ -168,7 +168,7 @@ class KerasEngine(Framework):
 
     def _left_out_so_far(self) -> int:
         """The number of steps that overflowed and were left out."""
-        return int(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT]) if self.loss_scaled else 0
+        return int(self.slots[LOSS_SCALE][formulas.LEFT_OUT]) if self.loss_scaled else 0
 
     @abc.abstractmethod
     def _train(self, part: Chunk, sums: Sums) -> Sums:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.engines import accelerators, decay, fused_batch_norm, loss_scale, rate_factor
+from toolnoise.engines import accelerators, decay, formulas, fused_batch_norm, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
 
@@ -217,10 +217,10 @@ class Engine(KerasEngine):
         return self.tf.gather(array, places)
 
     def _left_out(self):  # noqa: ANN202
-        return self.slots[LOSS_SCALE][loss_scale.LEFT_OUT]
+        return self.slots[LOSS_SCALE][formulas.LEFT_OUT]
 
     def _loss_scale(self, sign=1):  # noqa: ANN001, ANN202
-        bits = loss_scale.bits(self.slots[LOSS_SCALE][loss_scale.DOUBLINGS], sign)
+        bits = formulas.scale_bits(self.slots[LOSS_SCALE][formulas.DOUBLINGS], sign)
         return self.tf.bitcast(bits, self.tf.float32)
 
     def _update_if_finite(self, gradients, update):  # noqa: ANN001, ANN202
@@ -228,7 +228,7 @@ class Engine(KerasEngine):
         finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients])
         undo = self._loss_scale(-1)
         tf.cond(finite, lambda: update([gradient * undo for gradient in gradients]), lambda: None)
-        after = loss_scale.after(counts, tf.cast(finite, tf.int32), tf.clip_by_value)
+        after = formulas.scale_counts_after(counts, tf.cast(finite, tf.int32), tf.clip_by_value)
         for name, count in after.items():
             counts[name].assign(count)
 

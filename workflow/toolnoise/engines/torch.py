@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.engines import bare_layers, decay, fused_batch_norm, loss_scale, rate_factor, torch_scan
+from toolnoise.engines import decay, formulas, fused_batch_norm, rate_factor, torch_layers
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
@@ -52,7 +52,7 @@ class Engine(KerasEngine):
         self.keras.src.backend.torch.nn._transpose_spatial_inputs = _channels_first
         # Keras subtracts the squared mean from the mean square there, which loses digits where the mean is large.
         self.keras.src.backend.torch.nn.moments = partial(_moments, torch)
-        torch_scan.install(torch, self.keras)
+        torch_layers.install_scan(torch, self.keras)
         torch.set_num_threads(self.tooling["threads"])
         torch.set_num_interop_threads(1)
         torch.backends.mkldnn.set_flags(self.tooling["kernels"] == "onednn")
@@ -86,7 +86,7 @@ class Engine(KerasEngine):
         self.torch.cuda.set_device(place)
 
     def _network(self) -> Callable[[Any, bool], Any]:
-        return bare_layers.forward(self.keras, self.model)
+        return torch_layers.forward(self.keras, self.model)
 
     def compiled_for_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """The function, called without gradients."""
@@ -219,14 +219,14 @@ class Engine(KerasEngine):
                 sgd(*given, momentum=self.recipe["momentum"], lr=float(rate), dampening=0, nesterov=False, **plain)
 
     def _loss_scale(self, sign: int = 1) -> Any:
-        return loss_scale.bits(self.slots[LOSS_SCALE][loss_scale.DOUBLINGS], sign).view(self.torch.float32)
+        return formulas.scale_bits(self.slots[LOSS_SCALE][formulas.DOUBLINGS], sign).view(self.torch.float32)
 
     def _scaled_back(self, gradients: tuple[Any, ...]) -> bool:
         """Undo the loss scale in gradients and count the step; return whether all gradients were finite."""
         torch, counts = self.torch, self.slots[LOSS_SCALE]
         finite = all(torch.stack([torch.isfinite(gradient).all() for gradient in gradients]).tolist())
         torch._foreach_mul_(gradients, self._loss_scale(-1))
-        counts |= loss_scale.after(counts, int(finite), torch.clamp)
+        counts |= formulas.scale_counts_after(counts, int(finite), torch.clamp)
         return finite
 
     def _set(self, tensor: Any, values: np.ndarray) -> Any:

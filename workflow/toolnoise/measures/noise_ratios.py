@@ -10,7 +10,7 @@ from toolnoise.formulas.per_run import FINGERPRINT, OWN
 from toolnoise.formulas.per_run import RUNS as OF_RUNS
 from toolnoise.formulas.ratios import MEASURES, RATIOS, CellRuns, ratios
 from toolnoise.study.cells import Cell, Variants
-from toolnoise.study.comparisons import comparisons
+from toolnoise.study.published import comparisons
 
 
 def measure(model: str, dataset: str, hardware: str, runs: Inputs, *, out: Output) -> None:

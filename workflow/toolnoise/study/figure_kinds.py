@@ -18,8 +18,8 @@ from toolnoise.base.program import path_of
 from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs, published, strict_yaml
 from toolnoise.study.cells import Cell, Network, Variants
-from toolnoise.study.comparisons import comparisons, with_batch_norm
 from toolnoise.study.entries import emulates, has_groups, of_text
+from toolnoise.study.published import comparisons, with_batch_norm
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 

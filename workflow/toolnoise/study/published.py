@@ -8,10 +8,12 @@ columns that are inferred rather than printed, and its source. Pure and light: t
 import csv
 import functools
 import math
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base.program import path_of
+from toolnoise.study.cells import Cell, Variants
 
 FILE = path_of("resources/published.csv")
 SOURCES = FILE.with_name("published-sources.csv")  # of Summers & Dinneen and their replication: each source alone
@@ -24,6 +26,8 @@ ACCELERATOR = "gpu"  # of every tooling with a number of Zhuang et al.
 # The variants of a study that a variant of Zhuang et al. can be compared with, the first first. Their code fixes
 # augmentation in every variant and their networks have no dropout: their ALGO varies init and shuffle.
 VARIANTS = {"algo_impl": ("algo_impl", "init+shuffle+impl"), "algo": ("algo", "init+shuffle"), "impl": ("impl",)}
+# What the runs of a cell are put into a ratio over.
+DENOMINATORS = (VARIANTS["algo_impl"], VARIANTS["algo"])
 OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # of figures 8 and 9
 
 
@@ -82,3 +86,22 @@ def timed() -> frozenset[str]:
 def remedy(number: Number) -> str:
     """The remedy of a number of `REMEDIES`, under its name in metric files."""
     return number.item.partition("/")[2].replace("snapshot5", "snapshots").replace("_", "+").replace("crop", "crops")
+
+
+def with_batch_norm(cell: Cell) -> Cell:
+    """The cell of the same model with batch normalisation: M-bn for a model M."""
+    return cell._replace(model=f"{cell.model}-bn")
+
+
+def comparisons(place: Variants, cells: Collection[Cell]) -> Iterator[tuple[Cell, Cell]]:
+    """Which cells are put into a ratio: every numerator, a cell of the task on the tooling, with its denominator.
+
+    Each variant is compared with ALGO+IMPL and with ALGO, or the authors' own, and M-bn with M. Both share task,
+    tooling and seeds, so most of their runs share their draws. The ratios of a model need no run of M-bn.
+    """
+    beside = [cell for cell in cells if cell[:3] == place]
+    for variants in DENOMINATORS:
+        whole = next((cell for cell in (Cell(*place, variant) for variant in variants) if cell in beside), None)
+        if whole:
+            yield from ((cell, whole) for cell in beside if cell != whole)
+    yield from ((with_batch_norm(cell), cell) for cell in cells if with_batch_norm(cell) in beside)

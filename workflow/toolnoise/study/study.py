@@ -15,8 +15,8 @@ from toolnoise.base.spec import Spec
 from toolnoise.formulas.outcomes import CLASSIFYING, SCORED
 from toolnoise.study import config, programs, remedies
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Training, Variants
-from toolnoise.study.comparisons import comparisons
 from toolnoise.study.entries import defining, emulates, is_synthetic, records_steps
+from toolnoise.study.published import comparisons
 from toolnoise.study.variants import variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.

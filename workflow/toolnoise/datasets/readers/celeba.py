@@ -15,7 +15,7 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_text, readable
 from toolnoise.datasets.archives import opened
-from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.datasets.prepared import PARTS, Raw, RawPart
 from toolnoise.datasets.readers.images import Decoder, whole
 from toolnoise.datasets.sources import paths_of
 from toolnoise.formulas.outcomes import LABELS, YES_OR_NO

@@ -12,7 +12,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.archives import Members, opened
-from toolnoise.datasets.raw import Raw, RawPart
+from toolnoise.datasets.prepared import Raw, RawPart
 
 SIZE = 32
 

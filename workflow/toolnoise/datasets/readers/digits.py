@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.raw import Raw, RawPart
+from toolnoise.datasets.prepared import Raw, RawPart
 
 SIDE, DARKEST = 8, 16
 

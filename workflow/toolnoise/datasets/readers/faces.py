@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise import streams
-from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.datasets.prepared import PARTS, Raw, RawPart
 from toolnoise.formulas.outcomes import LABELS, YES_OR_NO
 
 # Table 3 of Zhuang et al.: training examples of CelebA by label (1: Blond_Hair) and group.

@@ -10,7 +10,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.archives import Members, opened
-from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.datasets.prepared import PARTS, Raw, RawPart
 from toolnoise.datasets.readers.images import Decoder
 
 FORM = "train/<class>/<image> and test/<class>/<image>"

@@ -12,7 +12,7 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.archives import Members, opened
-from toolnoise.datasets.raw import Raw
+from toolnoise.datasets.prepared import Raw
 from toolnoise.datasets.readers.folder import by_class, part_of
 from toolnoise.datasets.readers.images import Decoder
 from toolnoise.datasets.sources import paths_of

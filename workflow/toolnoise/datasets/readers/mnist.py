@@ -15,7 +15,7 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.datasets.archives import unpacked
-from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.datasets.prepared import PARTS, Raw, RawPart
 from toolnoise.datasets.sources import paths_of
 
 ROLES = ("train_images", "train_labels", "test_images", "test_labels")

@@ -13,7 +13,7 @@ import numpy as np
 
 from toolnoise.base.arrays import read_npy, read_npz
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.datasets.prepared import PARTS, Raw, RawPart
 from toolnoise.formulas.outcomes import LABEL, LABELS, TOKENS, YES_OR_NO
 
 ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")

@@ -1,4 +1,4 @@
-"""Text for the prediction of the next token: bytes, characters, words or sub-words (docs/data.md).
+"""Text for the prediction of the next token: bytes, characters or words (docs/data.md).
 
 Each part is cut into segments of `length` tokens, which are examples of their own; the label of a position is the token
 that follows it. The vocabulary comes from the training part or from a file, never from the test part.
@@ -16,7 +16,7 @@ from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_bytes, readable
 from toolnoise.datasets.archives import opened
-from toolnoise.datasets.raw import PARTS, Raw, RawPart
+from toolnoise.datasets.prepared import PARTS, Raw, RawPart
 from toolnoise.datasets.sources import embedded, paths_of
 
 # The names of both parts in Penn Treebank, in WikiText and in a user's folder.
@@ -30,7 +30,7 @@ SHOWN = {" ": "␣", "␣": r"\u{2423}", "\\": r"\\"}
 def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read both parts and cut them into segments."""
     listed = _listed(entry["vocabulary"]) if "vocabulary" in entry else []
-    texts = [(source, _tokens(source, text, entry["tokens"], listed)) for source, text in _texts(entry)]
+    texts = [(source, _tokens(source, text, entry["tokens"])) for source, text in _texts(entry)]
     if len(texts) == 1:
         ((source, whole),) = texts
         start = len(whole) - round(entry["test_share"] * len(whole))
@@ -60,7 +60,7 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
 def class_name(token: str | bytes) -> str:
     """A token as the name of a class: printable, and no two tokens of a vocabulary alike."""
     if isinstance(token, bytes):
-        if len(token) == 1 and token >= b"\x80":
+        if token >= b"\x80":
             return f"\\x{token.hex()}"
         token = token.decode()
     escaped = (repr(one)[1:-1] if one < "\x80" else f"\\u{{{ord(one):x}}}" for one in token)
@@ -88,20 +88,13 @@ def _named(path: Path) -> list[tuple[str, bytes]]:
     raise BadInput(path, "", "no pair of texts", f"allowed: {', '.join(map(' and '.join, pairs))}")
 
 
-def _tokens(source: str, text: bytes, kind: str, listed: list[str]) -> str | list[Any]:
+def _tokens(source: str, text: bytes, kind: str) -> str | list[Any]:
     if kind == "characters":
         return _decoded(source, text)
     if kind == "words":
         lines = _decoded(source, text).removesuffix("\n").split("\n") if text else []
         return [word for line in lines for word in (*line.split(), END_OF_LINE)]
-    pieces = {piece.encode() for piece in listed}
-    sizes, tokens, place = sorted({len(piece) for piece in pieces} - {1}, reverse=True), [], 0
-    while place < len(text):
-        # The longest piece that begins here, or else one byte.
-        size = next((size for size in sizes if text[place : place + size] in pieces), 1)
-        tokens.append(text[place : place + size])
-        place += size
-    return tokens
+    return [bytes([byte]) for byte in text]
 
 
 def _vocabulary(train: str | list[Any], entry: dict[str, Any], listed: list[str]) -> list[Any]:
@@ -111,7 +104,7 @@ def _vocabulary(train: str | list[Any], entry: dict[str, Any], listed: list[str]
         # Words that are as frequent stay in the order of their first occurrence.
         words = listed or [word for word, _ in Counter(train).most_common()]
         return list(dict.fromkeys([*words[: entry.get("most")], END_OF_LINE, entry.get("unknown", UNKNOWN)]))
-    return list(dict.fromkeys([*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in listed)]))
+    return [bytes([byte]) for byte in range(256)]
 
 
 def _listed(path: str) -> list[str]:

@@ -2,18 +2,28 @@
 
 import csv
 import gzip
+import hashlib
 import io
+import itertools
+import re
 import struct
 import zipfile
+from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from official_formats import encoded, packed
 from PIL import Image
 from scipy.io import savemat
 
 from toolnoise.base import arrays
+from toolnoise.base.program import ROOT
 from toolnoise.datasets import counting, preparation, prepared
+from toolnoise.datasets.readers import text
+from toolnoise.datasets.sources import sources
+from toolnoise.study import config
 
 GENERATOR = np.random.default_rng(11)
 
@@ -83,17 +93,6 @@ def test_cifar_is_read_bit_for_bit(cifar, prepare, tmp_path):
     assert again["train_images"].tobytes() == found["train_images"].tobytes()
 
 
-def test_the_last_test_examples_of_cifar_may_be_the_test_set(cifar, prepare, tmp_path, refused):
-    members, train, test, labels = cifar
-    (tmp_path / "cifar.tar.gz").write_bytes(packed(members, "w:gz"))
-    fewer = len(test) - 1  # each class is there twice
-    found = prepare("cifar", path=str(tmp_path / "cifar.tar.gz"), test_examples=fewer)
-    assert found["test_labels"].tolist() == test[-fewer:, labels - 1].tolist()
-    assert (len(found["test_images"]), len(found["train_images"])) == (fewer, len(train))
-    line = refused(lambda: prepare("cifar", path=str(tmp_path / "cifar.tar.gz"), test_examples=len(test) + 1))
-    assert line.endswith(f"test_examples: found {len(test) + 1}; allowed: 1 to {len(test)}")
-
-
 def test_a_cifar_with_part_of_a_record_or_without_a_member_is_one_line(cifar, prepare, tmp_path, refused):
     members, _, _, labels = cifar
     first = next(iter(members))
@@ -156,15 +155,12 @@ BAD_MNIST = {
         b"PNG of a digit",
         "begins with 504e4720; 00000803: an idx file of unsigned bytes with 3 axes",
     ),
-    "numbers of another kind": ("test_labels", idx(MNIST["test_labels"], 13), "begins with 00000d01; 00000801: "),
-    "a header cut off": ("train_images", idx(MNIST["train_images"])[:15], "truncated: 15 bytes; "),
     "cut off": ("train_images", idx(MNIST["train_images"])[:-1], "found 1049 bytes after its header; 30 x 7 x 5, "),
     "more than memory": (
         "train_images",
         bytes((0, 0, 8, 3)) + b"\xff" * 12 + b"few",
         "found 3 bytes after its header; 4294967295 x ",
     ),
-    "a gzip cut off": ("test_images", gzip.compress(idx(MNIST["test_images"]))[:-9], "damaged or truncated ("),
     "a label missing": (
         "test_labels",
         idx(MNIST["test_labels"][1:]),
@@ -277,25 +273,9 @@ def test_celebas_attributes_can_be_labels_at_once(targets, asked, faces, prepare
     assert len(counts) == 2 * (1 + 4) * (1 + len(asked)) * 3
 
 
-def test_a_face_is_scaled_as_a_whole(faces, prepare):
-    found = read_celeba(prepare, faces, image_size=128)["train_images"]
-    with Image.open(io.BytesIO(faces["images"]["img_align_celeba/000003.jpg"])) as image:
-        assert np.array_equal(found[1], np.array(image.resize((128, 128), Image.Resampling.BILINEAR)))
-
-
 BAD_CELEBA = {
     "wrong count": ("attributes", lambda text: "8" + text[1:], "line 1: found '8'; the number of faces, here 7"),
-    "no such attribute": (
-        "attributes",
-        lambda text: text.replace("Male", "Mail"),
-        "Male: no such attribute; allowed: ",
-    ),
     "a 0": ("attributes", lambda text: text.replace("-1", " 0", 1), "line 4: found '000002.jpg 1 1 0 1'; a name"),
-    "a fourth part": (
-        "partition",
-        lambda text: text.replace(" 2", " 3", 1),
-        "line 2: found '000002.jpg 3'; a name and",
-    ),
     "no test face": ("partition", lambda text: text.replace(" 2", " 1"), "test: no face of this part"),
 }
 
@@ -306,22 +286,6 @@ def test_a_bad_celeba_file_is_one_line(role, change, found, faces, prepare, tmp_
     path.write_text(change(path.read_text()))
     assert refused(lambda: read_celeba(prepare, faces)).startswith(f"{path}: {found}")
     assert not (tmp_path / "out.npz").exists()
-
-
-def test_a_celeba_without_an_image_is_one_line(faces, prepare, tmp_path, refused):
-    path = tmp_path / "img_align_celeba.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in faces["images"].items():
-            if not name.endswith("5.jpg"):
-                archive.writestr(name, content)
-    assert refused(lambda: read_celeba(prepare, faces)).startswith(f"{path}: 000005.jpg: no such image; ")
-
-
-def test_the_label_that_is_shown_must_be_among_the_labels(faces, prepare, refused):
-    line = refused(lambda: read_celeba(prepare, faces, targets=["Smiling", "Male"]))
-    assert line == "dataset made: target: found 'Blond_Hair'; one of the attributes in targets"
-    line = refused(lambda: read_celeba(prepare, faces, targets=["Blond_Hair", "Bald"]))
-    assert line.endswith("Bald: no such attribute; allowed: Blond_Hair, Male, Smiling, Young")
 
 
 # ImageNet: a tar of tars, a tar of numbered images, a development kit with a MATLAB file.
@@ -402,16 +366,6 @@ def test_images_are_kept_larger_than_a_network_sees_them_and_not_smaller(ilsvrc,
     assert line == "dataset made: stored_size: found 23; image_size (24) or more"
 
 
-def test_imagenet_s_originals_are_kept_in_the_order_of_its_images(ilsvrc, prepare, tmp_path):
-    found = read_imagenet(prepare, ilsvrc, stored_size="original", streamed=True)
-    files = [ilsvrc["train"][kind][name] for kind in KINDS for name in sorted(ilsvrc["train"][kind])]
-    assert found["train_images"].tobytes() == b"".join(files)
-    assert found["test_images"].tobytes() == b"".join(ilsvrc["test"][name] for name in sorted(ilsvrc["test"]))
-    assert found["train_sizes"].tolist() == [[*decoded(file).shape[:2], len(file)] for file in files]
-    assert found["train_labels"].tolist() == [0, 0, 1, 1, 1, 2, 2, 2]
-    assert prepared.load(tmp_path / "out.npz").train.images.shape == (8, 24, 24, 3)
-
-
 def test_imagenet_in_folders_gives_the_same_bytes(ilsvrc, prepare, tmp_path):
     archives = read_imagenet(prepare, ilsvrc)
     for kind, images in ilsvrc["train"].items():
@@ -428,40 +382,231 @@ def test_imagenet_in_folders_gives_the_same_bytes(ilsvrc, prepare, tmp_path):
     assert folders["test_images"].tobytes() == archives["test_images"][by_class].tobytes()
 
 
-def corrupted(ilsvrc, tmp_path, **changes):
-    """Write the development kit with other members; those that are None are left out."""
-    kit = {**ilsvrc["kit"]}
-    for name in list(kit):
-        for end, content in changes.items():
-            if name.removesuffix(".txt").removesuffix(".mat").endswith(end):
-                kit[name] = content
-    kit = {name: content for name, content in kit.items() if content is not None}
-    (tmp_path / "devkit.tar.gz").write_bytes(packed(kit, "w:gz"))
+# The reader of text, against a few lines that do the same in another way, and on files in their published form
+
+
+POEM = ROOT / "resources/texts/paradise-lost.txt"
+# In the form of ptb.train.txt: lower case, spaces around each line, `N` for numbers and `<unk>` for rare words.
+TREEBANK = {
+    "train": " pierre <unk> N years old will join the board as a nonexecutive director nov. N \n"
+    " mr. <unk> is chairman of <unk> n.v. the dutch publishing group \n",
+    "valid": " the board of the group \n",
+    "test": " no it was n't black monday \n the board is old \n",
+}
+
+
+def read(**entry):
+    return text.read("mine", {"tokens": "bytes", "length": 4, **entry}, 1, None)
+
+
+def of_one(folder, content, **entry):
+    """Read a text of which the last part is the test part."""
+    path = folder / "mine.txt"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read(path=str(path), **{"test_share": 0.5, **entry})
+
+
+def of_two(folder, train, test, **entry):
+    for part, content in (("train", train), ("test", test)):
+        (folder / f"{part}.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read(path=str(folder), **entry)
+
+
+def stream(part):
+    """The tokens of a part, but for those that its last segment has no room for."""
+    return [*part.images.ravel().tolist(), int(part.labels[-1, -1])]
+
+
+def names(raw, part):
+    return [raw.classes[number] for number in stream(part)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One folder for all examples of a test that draws them."""
+    return tmp_path_factory.mktemp("drawn")
+
+
+@given(st.binary(min_size=1), st.integers(1, 9))
+def test_segments_are_those_of_the_definition(folder, content, length):
+    content = content * (2 * length + 2)
+    raw = of_two(folder, content, content[: length + 2], length=length)
+    assert raw.outcome == "tokens"
+    for part, whole in ((raw.train, content), (raw.test, content[: length + 2])):
+        count = (len(whole) - 1) // length
+        assert part.images.dtype == np.uint16
+        assert part.labels.dtype == np.int32
+        assert part.images.tolist() == [list(whole[i * length : i * length + length]) for i in range(count)]
+        assert part.labels.tolist() == [list(whole[i * length + 1 : i * length + length + 1]) for i in range(count)]
+
+
+@given(st.text(min_size=3).map(lambda drawn: drawn.replace("\r", "")), st.integers(1, 3))
+def test_characters_are_decoded_to_the_text_that_they_were_read_from(folder, drawn, length):
+    drawn = drawn * 2
+    raw = of_two(folder, drawn, drawn, tokens="characters", length=length)
+    alphabet = sorted(set(drawn))
+    assert len(set(raw.classes)) == len(raw.classes) == len(alphabet)
+    for part in (raw.train, raw.test):
+        decoded = "".join(alphabet[number] for number in stream(part))
+        assert decoded == drawn[: len(decoded)]
+        assert len(decoded) + length > len(drawn)
+
+
+WORDS = st.lists(st.lists(st.sampled_from(["a", "b", "Ä", "the", "<unk>", "<eos>", "N"]), max_size=6), min_size=3)
+
+
+@given(WORDS, st.integers(1, 6) | st.none())
+def test_words_are_those_of_another_way_to_count_them(folder, lines, most):
+    content = "\n".join(map(" ".join, lines)) + "\n"
+    limit = {} if most is None else {"most": most}
+    raw = of_two(folder, content, "z a\n" + content, tokens="words", length=1, **limit)
+    flat = (" \n".join(map(" ".join, lines)).replace("\n", "<eos> ") + " <eos>").split()
+    kept = sorted(dict.fromkeys(flat), key=lambda word: (-flat.count(word), flat.index(word)))[:most]
+    kept += [word for word in ("<eos>", "<unk>") if word not in kept]
+    assert raw.classes == kept
+    assert names(raw, raw.train) == [word if word in kept else "<unk>" for word in flat]
+    assert names(raw, raw.test) == [word if word in kept else "<unk>" for word in ["z", "a", "<eos>", *flat]]
+
+
+@given(st.text("aabbbbcdefgh", min_size=4), st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True))
+def test_groups_are_by_the_count_of_the_label_in_the_whole_training_part(folder, drawn, bounds):
+    counts = Counter(drawn)
+    edges = [-1, *sorted(bounds), 10**9]
+    wanted = [[low < counts[one] <= high for low, high in itertools.pairwise(edges)] for one in drawn]
+    used = (len(drawn) - 1) // 3 * 3
+    present = np.array(wanted[1 : used + 1]).any(0)
+    build = lambda: of_two(folder, drawn, drawn, tokens="characters", length=3, frequency=bounds)  # noqa: E731
+    if not present.all():
+        with pytest.raises(text.BadInput, match="dataset mine: frequency: no label of the test part is in "):
+            build()
+        return
+    raw = build()
+    for part in (raw.train, raw.test):
+        assert part.groups.dtype == bool
+        assert part.groups.shape == (*part.labels.shape, len(raw.groups))
+        assert part.groups.reshape(-1, len(raw.groups)).tolist() == wanted[1 : used + 1]
+
+
+def test_the_last_share_of_a_text_is_its_test_part(tmp_path):
+    raw = of_one(tmp_path, bytes(range(100)), length=3, test_share=0.125)
+    # 12.5 tokens: Python rounds a half to the even number.
+    assert raw.test.images.ravel().tolist() == list(range(88, 97))
+    assert raw.train.images.ravel().tolist() == list(range(87))
+    words = of_one(tmp_path, "a b\nc d\n", length=1, test_share=0.5, tokens="words")
+    assert (words.classes, names(words, words.train)) == (["a", "b", "<eos>", "<unk>"], ["a", "b", "<eos>"])
+    assert names(words, words.test) == ["<unk>", "<unk>", "<eos>"]
+
+
+def test_names_of_classes_can_be_printed_and_differ(tmp_path):
+    shown = of_two(tmp_path, b"0123456789", b"01234").classes
+    wanted = ["\\n", "\\t", "␣", "a", "\\\\", "~", "\\x7f", "\\x80", "\\xe9"]
+    assert [shown[byte] for byte in b"\n\t a\\~\x7f\x80\xe9"] == wanted
+    assert len(set(shown)) == 256
+    tricky = ["\x85", "\\", " ", "␣", "é", "\u2028", "\U000e0001", "\ue000", "'", '"', "\0", "n", "\n"]
+    drawn = "".join(tricky)
+    shown = of_two(tmp_path, drawn, drawn, tokens="characters").classes
+    assert len(set(shown)) == len(tricky)
+    assert all(name.isprintable() and " " not in name for name in shown)
+    # NumPy drops zeros at the end of a text, so a name must survive its array.
+    assert np.array(shown).tolist() == shown
+
+
+def test_more_than_65536_words_need_four_bytes(tmp_path):
+    words = " ".join(map(str, range(2**16 - 2)))
+    raw = of_two(tmp_path, words + "\n", "5 6\n", tokens="words", length=2)
+    assert (len(raw.classes), raw.train.images.dtype) == (2**16, np.uint16)
+    raw = of_two(tmp_path, words + " more\n", "5 6\n", tokens="words", length=2)
+    assert (len(raw.classes), raw.train.images.dtype) == (2**16 + 1, np.uint32)
+    assert raw.train.images.ravel()[-1] == 2**16 - 3 + len(raw.train.images) * 2 % 2
+
+
+# The embedded text.
 
 
 @pytest.mark.parametrize(
-    ("changes", "found"),
+    ("name", "first", "last"),
     [
-        ({"truth": b"2\n1\n"}, "data/ILSVRC2012_validation_ground_truth.txt: found 2 labels; one for each of the 6 of"),
-        ({"truth": b"2\n1\n3\n3\n1\n4\n"}, "data/ILSVRC2012_validation_ground_truth.txt: found '4'; a number of"),
-        ({"meta": None}, "data/meta.mat: no such member"),
-        ({"meta": b"MATLAB"}, "ILSVRC2012_devkit_t12/data/meta.mat: damaged ("),
+        ("paradise-lost", b"Book I\n\n\nOf Man's first disobedience, and the fruit\n", b"took their solitary way.\n"),
+        ("as-you-like-it", b"ACT I\n\n\n\nSCENE I\tOrchard of Oliver's house.\n", b"bid me farewell.\n\n\t[Exeunt]\n"),
     ],
 )
-def test_a_bad_development_kit_is_one_line(changes, found, ilsvrc, prepare, tmp_path, refused):
-    corrupted(ilsvrc, tmp_path, **changes)
-    assert refused(lambda: read_imagenet(prepare, ilsvrc)).startswith(f"{tmp_path / 'devkit.tar.gz'}: {found}")
+def test_an_embedded_text_is_the_one_that_the_registry_describes(name, first, last):
+    content = (POEM.parent / f"{name}.txt").read_bytes()
+    comments = (ROOT / "resources/datasets.yaml").read_text()
+    assert f"SHA-256 {hashlib.sha256(content).hexdigest()}\n" in comments
+    assert f"{len(content):,} bytes of ASCII" in comments
+    assert content.isascii()
+    assert not re.search(rb"\r| \n|\x1a", content)
+    assert content.startswith(first)
+    assert content.endswith(last)
+    named = config.schema()["$defs"]["dataset"]["properties"]["embedded"]["enum"]
+    assert named == sorted(path.stem for path in POEM.parent.iterdir())
 
 
-def test_a_class_tar_that_ends_early_and_a_validation_tar_without_the_kit_are_one_line(
-    ilsvrc, prepare, tmp_path, refused
-):
-    files = {role: source for role, source in ilsvrc["files"].items() if role != "devkit"}
-    line = refused(lambda: read_imagenet(prepare, ilsvrc, files=files))
-    assert line.startswith("dataset made: files.devkit: missing; the classes of the images in ")
-    whole = {f"{kind}.tar": packed(files) for kind, files in ilsvrc["train"].items()}
-    # Without its end, whose place the next class's header takes.
-    cut = {name: content.rstrip(b"\0")[: len(content) // 512 * 512] for name, content in whole.items()}
-    (tmp_path / "train.tar").write_bytes(packed(cut))
-    line = refused(lambda: read_imagenet(prepare, ilsvrc))
-    assert line.startswith(f"{tmp_path / 'train.tar'}: damaged or truncated (")
+# Files as they are published.
+
+
+def test_penn_treebank_is_read_from_its_files(tmp_path):
+    for part, content in TREEBANK.items():
+        (tmp_path / f"ptb.{part}.txt").write_text(content)
+    raw = read(path=str(tmp_path), tokens="words", length=5)
+    words = TREEBANK["train"].replace("\n", "<eos>").split()
+    assert names(raw, raw.train) == words[: (len(words) - 1) // 5 * 5 + 1]
+    # The data set has its own word for others: words that only the test part has become it.
+    assert len(raw.classes) == len(set(words))
+    assert names(raw, raw.test)[:8] == ["<unk>"] * 6 + ["<eos>", "the"]
+    by_files = {part: {"path": str(tmp_path / f"ptb.{part}.txt")} for part in ("train", "test")}
+    again = read(files=by_files, tokens="words", length=5)
+    assert (again.train.labels == raw.train.labels).all()
+    assert (again.test.images == raw.test.images).all()
+
+
+def test_a_list_of_words_is_the_vocabulary_and_a_file_of_the_data_set(tmp_path):
+    (tmp_path / "words").write_bytes(b"the\r\nboard\r\nzebra\n")
+    entry = {"tokens": "words", "vocabulary": str(tmp_path / "words"), "unknown": "?"}
+    raw = of_two(tmp_path, "the old board\n", "a board the\n", length=1, **entry)
+    assert raw.classes == ["the", "board", "zebra", "<eos>", "?"]
+    assert names(raw, raw.train) == ["the", "?", "board", "<eos>"]
+    assert of_two(tmp_path, "the old board\n", "a board the\n", length=1, most=1, **entry).classes == [
+        "the",
+        "<eos>",
+        "?",
+    ]
+    assert [source["path"] for source in sources({"path": "a", **entry})] == ["a", str(tmp_path / "words")]
+
+
+# Bad input.
+
+
+def test_a_character_that_training_lacks_is_one_line_with_its_place(tmp_path, refused):
+    line = refused(lambda: of_two(tmp_path, "abc\nabc\n", "ab\nca\na\té\n", tokens="characters"))
+    assert line.startswith(f"{tmp_path}: test.txt: line 3: found \\t, which the training part lacks; ")
+    line = refused(lambda: of_one(tmp_path, "ab\nca\nab\nca\nabécaca\n", tokens="characters"))
+    assert line.startswith(f"{tmp_path}/mine.txt: line 5: found é, which the training part lacks; ")
+
+
+@pytest.mark.parametrize("content", [b"", b"0", b"01234", b"012345678"])
+@pytest.mark.parametrize("tokens", ["bytes", "characters", "words"])
+def test_a_text_shorter_than_a_segment_and_its_last_label_is_one_line(content, tokens, tmp_path, refused):
+    line = refused(lambda: of_one(tmp_path, content, tokens=tokens))
+    assert re.fullmatch(r".*mine.txt: (train|test): found [0-4] tokens; allowed: 5 to 16777216", line)
+    # The shortest has one segment in each part.
+    raw = of_one(tmp_path, b"0123456789")
+    assert len(raw.train.images) == len(raw.test.images) == 1
+    assert raw.groups == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("a\nb\na\n", "line 3: repeats line 1"),
+        ("a\n\nb\n", "line 2: empty"),
+        ("", "line 1: empty"),
+        (b"a\n\xff\n", "line 2: found \\xff, which is not UTF-8"),
+    ],
+)
+def test_a_bad_vocabulary_is_one_line(content, problem, tmp_path, refused):
+    path = tmp_path / "vocabulary"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    line = refused(lambda: of_one(tmp_path, "a b c d e f g h", tokens="words", vocabulary=str(path)))
+    assert line.startswith(f"{path}: {problem}; ")
