@@ -71,12 +71,3 @@ def test_the_validator_sees_what_is_taken_away(copied, toolnoise, validated, tmp
     assert "MUST have a `name`" in str(unnamed["metadata"]["issues"]) and not unnamed["metadata"]["passed"]
     assert incomplete["metadata"]["passed"] and not incomplete["payload"]["passed"]
     assert "digits.npz" in str(incomplete["payload"]["issues"])
-
-
-def test_a_crate_that_is_refused_says_so_in_one_line(copied, toolnoise, refusal):
-    figure = copied / "results/small/figures/table2.csv"
-    figure.write_bytes(figure.read_bytes().replace(b"0", b"1", 1))
-    line = refusal(toolnoise(copied, "crate", "results/small", "--out", "crate"))
-    assert "table2.csv: differs from its statement" in line and "audit" in line
-    assert not (copied / "crate").exists()
-    assert "already exists" in refusal(toolnoise(copied, "crate", "results/small", "--out", "logs"))
