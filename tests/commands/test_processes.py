@@ -15,7 +15,7 @@ WORKFLOW = Path(__file__).parents[2] / "workflow"
 def test_a_module_is_started_without_the_modules_of_the_folder_that_it_starts_in(tmp_path):
     (tmp_path / "yaml.py").write_text("raise SystemExit('the yaml.py of a study was imported')\n")
     (tmp_path / "study.yaml").write_text("study: 1\n")
-    command = ("toolnoise.cli", "doctor", "--study", "study.yaml")
+    command = ("toolnoise.cli", "estimate", "--study", "study.yaml")
     done = subprocess.run(program.python(*command), cwd=tmp_path, capture_output=True, text=True)
     assert "of a study was imported" not in done.stderr
     assert done.returncode == 2

@@ -1,18 +1,14 @@
-"""Runs that are already there: what `adopt` takes and writes, what it refuses, and what `summary` says of the arms."""
+"""Runs that are already there: what `adopt` takes and writes, and what it refuses."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from toolnoise.base.errors import BadInput
-from toolnoise.formulas.outcomes import LOSSES, METRIC, VALUES
-from toolnoise.formulas.per_run import RUNS
-from toolnoise.programs import adopted_arms, existing_runs
+from toolnoise.formulas.outcomes import LOSSES, VALUES
+from toolnoise.programs import existing_runs
 from toolnoise.study import config
-from toolnoise.study.cells import Cell
 
 EXAMPLES = 12
 SEGMENTS = np.ones((EXAMPLES, 5))
@@ -205,20 +201,3 @@ def test_a_name_that_is_no_name_writes_nothing(name, existing_arms, monkeypatch)
     with pytest.raises(BadInput, match=r"^command line: --name: found .*; allowed: a name of letters, digits"):
         existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
     assert sorted(folder.parent.rglob("*")) == before
-
-
-def test_the_summary_of_adopted_metrics_names_both_arms_of_each_sentence(drawn, monkeypatch):
-    """Each arm is compared with the first: without names, two sentences could be of any arms."""
-    cells = [Cell(arm, "outcome", "adopted", "algo_impl") for arm in ("base", "wide", "deep")]
-    rows = [
-        {**cell._asdict(), "seed": seed, "metric": "accuracy", "group": "all", "value": drawn.normal(0.9, 0.01)}
-        for cell in cells
-        for seed in range(1, 5)
-    ]
-    table = pd.DataFrame(rows)
-    monkeypatch.setattr(adopted_arms.metric_files, "read", lambda _, columns: table if columns is RUNS else None)
-    models = {cell.model: {"adopted": f"adopted/mine/{cell.model}", "outcome": METRIC} for cell in cells}
-    study = SimpleNamespace(config={"models": models}, cells=cells, path=lambda *_, **__: "")
-    _, heading, *said = adopted_arms.summary(study)
-    assert "; others compared with base; " in heading
-    assert all(f"{arm} and base" in line for arm, line in zip(("wide", "deep"), said, strict=False))

@@ -19,7 +19,6 @@ from toolnoise.measures import control_gate
 from toolnoise.papers.claims import judging
 from toolnoise.papers.claims.judging import OPEN, REFUTED, STUDY, SUPPORTED, WHOLE
 from toolnoise.papers.claims.sentences import paragraphs
-from toolnoise.programs import adopted_arms
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import dataset_name
@@ -33,7 +32,7 @@ SHOWN = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
 
 def as_text(study: Study) -> str:
     """The findings, in at most 15 lines; where more of them can be read; and the page's path."""
-    lines = [*findings.lines(study), *adopted_arms.summary(study), *_claims_decided(study)]
+    lines = [*findings.lines(study), *_claims_decided(study)]
     cells = f"each cell: {AGAIN} --cells; " if study.cells else ""
     return "\n".join([*lines, f"{cells}the page: {as_given(study.path(layout.PAGE))}"])
 
@@ -72,7 +71,7 @@ def as_json(study: Study) -> dict[str, Any]:
     verdicts = _verdicts(study)
     whole = None if verdicts is None else verdicts[verdicts["part"] == WHOLE]
     told = None if whole is None else whole[["paper", "claim", "says", "side", "verdict"]].to_dict("records")
-    return values | adopted_arms.summary_values(study) | {"claims": told}
+    return values | {"claims": told}
 
 
 def _claims_decided(study: Study) -> list[str]:

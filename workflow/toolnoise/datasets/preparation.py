@@ -12,7 +12,7 @@ import numpy as np
 from toolnoise.base.arrays import Rows, write_npz
 from toolnoise.base.job import AsideNumber, Output, Values, outside
 from toolnoise.datasets import fetching
-from toolnoise.datasets.prepared import Data, Fingerprint, Split, check
+from toolnoise.datasets.prepared import Fingerprint, check
 from toolnoise.datasets.raw import PARTS, Raw, RawPart
 from toolnoise.datasets.readers import READERS
 from toolnoise.formulas.outcomes import LABEL
@@ -31,18 +31,6 @@ def prepare(dataset: str, entry: Values, *, out: Output, threads: AsideNumber = 
             shapes = {part: (len(getattr(raw, part).labels), raw.side, raw.side, 3) for part in PARTS}
         check(source, raw.classes, shapes, labels, raw.outcome, raw.asked)
         write_npz(out, _members(raw, images, entry.get("streamed", False)))
-
-
-def first_image(dataset: str, entry: dict[str, Any]) -> Data:
-    """A data set as a network's builder sees it, its first image and its classes, without preparing it."""
-    with ExitStack() as stack:
-        raw = _read(dataset, entry, 1, stack)
-        image = next(iter(raw.train.images))
-        # Of an original, its shape alone.
-        images = np.zeros((1, raw.side, raw.side, 3), np.uint8) if raw.side else image[np.newaxis]
-        targets = np.zeros((1, *raw.train.labels.shape[1:]), np.int32)
-        first = Split(images, targets, raw.maximum, margin=raw.margin, outcome=raw.outcome)
-        return Data(first, first, tuple(raw.classes), (), "", raw.asked)
 
 
 def _read(dataset: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
