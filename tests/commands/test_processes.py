@@ -59,7 +59,7 @@ def test_a_notebook_runs_nothing_of_the_users_ipython(tmp_path):
     assert (done.stdout, done.returncode) == ("{'text/plain': '2'}\n", 0), done.stderr
 
 
-# What a template of warm starts imports and looks up before it forks, its children need not; tests/workflow/test_warm.py
+# What a template of warm starts imports and looks up before it forks; tests/workflow/test_warm.py has the jobs
 
 
 def test_what_a_template_imports_ahead_is_among_what_the_demo_installs():

@@ -74,7 +74,7 @@ def test_a_cell_whose_runs_all_diverged_is_shown_without_numbers(summary):
     assert algo.split()[4:] == ["0", "(5", "diverged)", "n/a", "±", "n/a", "n/a", "n/a"]
 
 
-def test_a_plain_zero_is_exact_and_what_is_nearly_zero_is_no_zero(summary):
+def test_a_plain_zero_is_exact_what_is_nearly_zero_is_no_zero_and_one_run_has_no_spread(summary):
     zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 2.34e-7}
     assert summary(zeros)[2].split()[5:10] == ["98.77", "±", "0", "0", "2.3e-7"]
     one = VALUES | {"accuracy_sd": NAN, "churn": NAN, "l2_unit": NAN}
