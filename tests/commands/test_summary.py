@@ -8,7 +8,6 @@ import pytest
 
 from toolnoise.base import files, metric_files
 from toolnoise.checks import parameters
-from toolnoise.commands import findings
 from toolnoise.commands import summary as command
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
@@ -154,7 +153,7 @@ def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built
 
 def screen(summary, **given):
     lines = summary(say=command.as_text, **given)
-    assert len(lines) <= 6 + findings.MOST == 15
+    assert len(lines) <= 6 + command.MOST == 15
     assert max(map(len, lines)) <= 100
     return lines
 

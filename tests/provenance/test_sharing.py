@@ -20,7 +20,7 @@ from toolnoise.provenance import archive, sharing, signing, statements
 from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement, path_for
 from toolnoise.study import config, job_code
 from toolnoise.study import grid as studies
-from toolnoise.verbs.export import study_here
+from toolnoise.verbs.sharing import study_here
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"
