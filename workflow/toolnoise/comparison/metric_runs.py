@@ -3,7 +3,7 @@
 Of several steps a run, the last or the best counts, and never without being asked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -82,6 +82,12 @@ class Runs(NamedTuple):
         """What was read, for people: the arms with their runs, what was chosen, and which way metrics are better."""
         counts = ", ".join(f"{arm} {(self.about['arm'] == arm).sum()}" for arm in self.arms)
         return [f"Runs: {counts}.", *self.notes, *(f"{metric.better}." for metric in self.metrics)]
+
+
+def as_runs(runs: Sequence[tuple[str, str | None, Mapping[str, float]]], metrics: list[Metric]) -> Runs:
+    """Runs of which the arm, the seed (None if unknown) and the metrics are known."""
+    about = pd.DataFrame([(arm, seed, None, None, "") for arm, seed, _ in runs], columns=OF_RUN, dtype=object)
+    return Runs(about, pd.DataFrame([values for *_, values in runs], dtype=float), metrics)
 
 
 def require_own_sessions(metric: str, session: str | None) -> None:
