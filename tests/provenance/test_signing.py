@@ -253,7 +253,7 @@ def test_a_root_must_be_of_the_required_commit_or_a_later_one(root, tmp_path, mo
     subprocess.run([*git, "checkout", "-q", "-b", "aside", "v0"], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "aside"], check=True)
     monkeypatch.setattr(repository, "ROOT", source)
-    v0, v1, v2, aside = (repository.named(one) for one in ("v0", "v1", "v2", "aside"))
+    v0, v1, v2, aside = (repository.commit_of_revision(one) for one in ("v0", "v1", "v2", "aside"))
     made = statements.read(root)
     for commits, holds in (([v1], True), ([v2], True), ([v0], False), ([aside], False), ([], False), ([v0, v2], False)):
         stated = made._replace(dependencies=tuple(Artifact("repository", one, kind=COMMIT) for one in commits))

@@ -180,7 +180,9 @@ class Change(NamedTuple):
 
     def told(self, between: str) -> str:
         """The two values on one line, shortened."""
-        return NULL_OR_MISSING if self.a is None and self.b is None else f"{shown(self.a)}{between}{shown(self.b)}"
+        return (
+            NULL_OR_MISSING if self.a is None and self.b is None else f"{shortened(self.a)}{between}{shortened(self.b)}"
+        )
 
 
 def compare(path_a: Path, path_b: Path) -> str:
@@ -222,7 +224,7 @@ def changes(value_a: Any, value_b: Any, key: str = "") -> Iterator[Change]:
         yield Change(key, value_a, value_b)
 
 
-def shown(value: Any) -> str:
+def shortened(value: Any) -> str:
     """A value on one line, shortened."""
     text = "-" if value is None else value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

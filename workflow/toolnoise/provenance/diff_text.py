@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolnoise.base.printing import aligned, escaped
-from toolnoise.provenance.diff import NULL_OR_MISSING, shown
+from toolnoise.provenance.diff import NULL_OR_MISSING, shortened
 
 # Items shown of a long list, and rows of a long table.
 SHOWN = 10
@@ -59,7 +59,7 @@ def _change(old: Any, new: Any) -> str:
         signs = [f"-{item}" for item in old if item not in new] + [f"+{item}" for item in new if item not in old]
         if signs:
             return escaped(" ".join(signs))
-    texts = map(shown, (old, new))
+    texts = map(shortened, (old, new))
     return escaped(" -> ".join(text[:DIGITS] if re.fullmatch(r"[0-9a-f]{40,64}", text) else text for text in texts))
 
 
@@ -137,4 +137,4 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         more = ", ..." if len(value) > SHOWN else ""
         return escaped(f"{len(value)}: {', '.join(map(str, value[:SHOWN]))}{more}")
-    return escaped(shown(value))
+    return escaped(shortened(value))
