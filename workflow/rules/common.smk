@@ -29,7 +29,7 @@ from toolnoise.warm import template
 # A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
 IS_MODULE = internals.is_module(workflow)
 IS_DRY_RUN = internals.is_dry_run(workflow)
-CONFIGFILES, CONFIG_WORDS = internals.configuration_words(workflow)
+CONFIGFILES, CONFIG_WORDS = internals.configuration_given(workflow)
 DEFAULT = internals.snakefile(workflow) if IS_MODULE else "config.yaml"
 FILE = os.path.realpath(CONFIGFILES[-1]) if CONFIGFILES else DEFAULT
 

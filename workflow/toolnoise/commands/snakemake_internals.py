@@ -33,7 +33,7 @@ def snakefile(workflow: Any) -> str:
     return workflow.main_snakefile
 
 
-def configuration_words(workflow: Any) -> tuple[Sequence[str], Iterable[str]]:
+def configuration_given(workflow: Any) -> tuple[Sequence[str], Iterable[str]]:
     """The files of `--configfile`, and the words of `--config`."""
     return workflow.configfiles, workflow.config_settings.config_args or ()
 
