@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import sys
 import zipfile
 from pathlib import Path
@@ -150,7 +149,6 @@ def test_the_licence_is_the_one_that_is_given_or_none_is_stated(small, export, t
 
 
 DRIVER = Path(__file__).parent / "drivers/validate_crates.py"
-KEPT = ("study.json", "data/digits.npz", "metrics/data/digits.csv", "runs/smallcnn/digits/cpu/impl/1/weights.npz")
 
 
 @pytest.fixture(scope="module")
@@ -191,25 +189,3 @@ def test_results_of_earlier_versions_have_a_crate(validated, toolnoise, tmp_path
     (found,) = validated(tmp_path / "crate")
     assert [look["issues"] for look in found.values()] == [[], []]
     assert all(look["passed"] for look in found.values())
-
-
-@pytest.mark.long
-def test_the_validator_sees_what_is_taken_away(copied, toolnoise, validated, tmp_path):
-    """A part of the study: the validator takes its time over a large one."""
-    results = copied / "results/small"
-    for path in (results / "statements").rglob("*.json"):
-        if path.relative_to(results / "statements").as_posix().removesuffix(".intoto.json") not in KEPT:
-            path.unlink()
-    done = toolnoise(copied, "crate", results, "--out", tmp_path / "whole")
-    assert done.returncode == 0, done.stderr
-    unnamed, incomplete = (shutil.copytree(tmp_path / "whole", tmp_path / name) for name in ("unnamed", "incomplete"))
-    metadata = json.loads((unnamed / "ro-crate-metadata.json").read_text())
-    (root,) = (one for one in metadata["@graph"] if one["@id"] == "./")
-    root.pop("name")
-    (unnamed / "ro-crate-metadata.json").write_text(json.dumps(metadata))
-    (incomplete / "results/small/data/digits.npz").unlink()
-    whole, unnamed, incomplete = validated(tmp_path / "whole", unnamed, incomplete)
-    assert all(look["passed"] and look["issues"] == [] for look in whole.values())
-    assert "MUST have a `name`" in str(unnamed["metadata"]["issues"]) and not unnamed["metadata"]["passed"]
-    assert incomplete["metadata"]["passed"] and not incomplete["payload"]["passed"]
-    assert "digits.npz" in str(incomplete["payload"]["issues"])
