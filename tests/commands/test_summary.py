@@ -110,7 +110,7 @@ def judge(study, path):
     job_code.perform("judge-claims", parameters.claims(study, Whole()), {"out": str(path)})
 
 
-def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built, tmp_path):
+def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built, tmp_path, refused):
     tiny = built(written)
     assert summary(say=command.claims) == ["no verdicts on claims yet: snakemake claims"]
     judge(tiny, tmp_path / "results/tiny/metrics/claims.csv")
@@ -122,6 +122,14 @@ def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built
     claims = summary(json=True)["claims"]
     assert {claim["side"] for claim in claims} == {"published", "study"}
     assert claims[0].keys() == {"paper", "claim", "says", "side", "verdict"}
+    path = tmp_path / "results/tiny/metrics/claims.csv"
+    *head, last = path.read_text().splitlines()
+    for lines, says in (
+        (head, "side: found one side of "),
+        ([*head, last, last], " twice in this or the files beside it"),
+    ):
+        path.write_text("\n".join(lines) + "\n")
+        assert says in refused(lambda: summary(say=command.as_text))
 
 
 # What a study found, on one screen
