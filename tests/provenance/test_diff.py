@@ -14,7 +14,6 @@ from toolnoise import cli
 from toolnoise.base import arrays, files
 from toolnoise.measures import two_runs
 from toolnoise.provenance import diff as differences
-from toolnoise.provenance import diff_text
 from toolnoise.provenance.statements import Artifact, Statement
 from toolnoise.verbs import diff
 
@@ -56,11 +55,11 @@ def test_runs_with_equal_bits_are_bit_equal(differ):
     found = differ()
     assert found["equal"]
     assert found["parting"]["weights_differ_from_epoch"] is None
-    last = diff_text.as_text(found).splitlines()[-1]
+    last = differences.as_text(found).splitlines()[-1]
     why = "dumps of predictions were not compared: the run lies in no study's results"
     assert last == f"bit-equal: weights and other arrays, history except times ({why})"
     assert found["made_from"]["code"] is None
-    assert "code         not known for both: a statement is missing" in diff_text.as_text(found)
+    assert "code         not known for both: a statement is missing" in differences.as_text(found)
 
 
 def rewrite(run, edit):
@@ -91,7 +90,7 @@ def test_the_first_epoch_and_tensor_that_differ_are_those_of_the_histories(epoch
     assert not found["equal"]
     assert found["parting"]["weights_differ_from_epoch"] == epoch
     assert found["parting"]["tensors_that_differ_then"] == [tensor]
-    told = re.sub(" +", " ", diff_text.as_text(found))
+    told = re.sub(" +", " ", differences.as_text(found))
     assert f"weights differ from epoch {epoch}\ntensors that differ then 1: {tensor}\n" in told
 
 
@@ -111,7 +110,7 @@ def left(**metrics):
 def test_what_programs_leave_besides_weights_is_compared(differ):
     found = differ(left(acc=0.93), left(acc=0.91))
     assert not found["equal"]
-    assert "\nmetric/acc: at (): 0.91 and 0.93 (1 of 1 differ)\n" in diff_text.as_text(found)
+    assert "\nmetric/acc: at (): 0.91 and 0.93 (1 of 1 differ)\n" in differences.as_text(found)
     assert differ(left(acc=0.93))["other_arrays"]["differ"] == [
         {"array": "metric/acc", "first": "missing in one of them"}
     ]
@@ -182,7 +181,7 @@ def test_what_differs_in_the_spec_and_the_machine_is_told_by_its_key(differ):
 
     found = differ(change, recorded(observed={"cpu_flags": ["fma", "avx2"]}))
     assert {"key": "recipe.batch_size", "a": 8, "b": 16} in found["made_from"]["spec"]
-    told = diff_text.as_text(found)
+    told = differences.as_text(found)
     for line in ("recipe.batch_size: 8 -> 16", "variant.varying: +impl", "cpu_flags: -avx2 +avx512f"):
         assert line in told
 
@@ -210,7 +209,7 @@ def test_cells_are_compared_over_the_seeds_that_both_have(make_run, tmp_path):
     assert [run["equal"] for run in found["runs"]] == [True, False]
     assert (found["summary"]["bit_equal"], found["summary"]["first_epoch_that_differs"]) == (1, 2)
     assert not found["equal"]
-    told = re.sub(" +", " ", diff_text.as_text(found))
+    told = re.sub(" +", " ", differences.as_text(found))
     assert "\n2 yes " in told
     assert "\n3 no 2 " in told
     assert "\nonly in A 1: 1\n" in told
@@ -247,7 +246,7 @@ def test_trees_are_compared_file_by_file_and_cell_by_cell(results):
     ]
     assert study["only_a"] == ["figures/table2.md"]
     assert [(cell["cell"], cell["equal"]) for cell in study["cells"]] == [("smallcnn/digits/cpu/control", False)]
-    told = diff_text.as_text(found)
+    told = differences.as_text(found)
     assert "in a/bias, at (1,): 0.0 and 1.0" in told
     assert told.endswith("they differ")
 
@@ -267,7 +266,7 @@ def test_a_damaged_run_in_a_tree_is_a_difference_and_no_end(results):
     record.write_text("{")
     found = diff.compared(one, other)
     assert not found["equal"]
-    assert "cannot be compared: smallcnn/digits/cpu/control" in diff_text.as_text(found)
+    assert "cannot be compared: smallcnn/digits/cpu/control" in differences.as_text(found)
 
 
 def test_a_link_in_a_tree_is_named_and_never_followed(results):
