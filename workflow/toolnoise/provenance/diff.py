@@ -258,8 +258,7 @@ def _first_byte(path_a: Path, path_b: Path) -> int | None:
     return place + next((index for index, (x, y) in pairs if x != y), min(len(a), len(b)))
 
 
-# As lines for a person, by the names that --json has, which also has all of each list
-# ----------------------------------------------------------------------------------
+# As lines for a person, by the names that --json has
 
 # Items listed of a long list, and rows of a long table.
 LISTED = 10
