@@ -43,8 +43,8 @@ def tiny(written, built, tmp_path, monkeypatch):
 def leave(tiny):
     """Leave a finished run of a cell."""
 
-    def write(cell, seed=1):
-        spec, path = tiny.spec(cell, seed), tiny.path(layout.RECORD, cell, seed=str(seed))
+    def write(cell, seed=1, study=tiny):
+        spec, path = study.spec(cell, seed), study.path(layout.RECORD, cell, seed=str(seed))
         record = {"spec": spec.as_json(), "status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
         files.write_json(path, record)
         arrays.write_npz(Path(path).with_name("weights.npz"), {"w": np.zeros(1000, np.float32)})
@@ -100,25 +100,20 @@ def test_hours_are_those_of_what_is_left_and_of_its_predictions(tiny, leave):
     assert control.seconds_a_run is None
 
 
-def test_remedied_predictions_are_counted_and_take_a_pass_for_each_view_of_each_snapshot(built, tiny):
+def test_remedied_predictions_are_counted_and_take_a_pass_for_each_view_of_each_snapshot(built, tiny, leave):
     recipe = {"epochs": EPOCHS, "schedule": "cosine", "cycles": EPOCHS}
     block = tiny.config["grid"][0] | {"remedies": ["crops9"]}
     study = built({**tiny.config, "grid": [block], "recipes": {"digits": recipe}})
-    path = Path(study.path(layout.RECORD, CELLS[3], seed="1"))
-    record = {"status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
-    files.write_json(path, record | {"spec": study.spec(CELLS[3], 1).as_json()})
+    leave(CELLS[3], study=study)
     found = costs.estimate(study)
     assert (found.jobs["predictions"], found.jobs["checks and measures"]) == (4 + 4, 7 + 4)
     assert found.tasks[3].seconds_left == 9 * RUN + (6 + 10 * 1) + (6 + 10 * EPOCHS * 9)
 
 
-def test_what_is_predicted_for_another_framework_and_of_layers_takes_time_where_it_is_predicted(built, tiny):
+def test_what_is_predicted_for_another_framework_and_of_layers_takes_time_where_it_is_predicted(built, tiny, leave):
     block = tiny.config["grid"][0] | {"hardware": ["cpu", "cpu-jax"], "variants": ["control"], "layers": 100}
     study = built({**tiny.config, "grid": [block], "hardware": {}, "figures": ["table2"]})
-    here = CELLS[0]._replace(hardware="cpu-jax", variant="control")
-    path = Path(study.path(layout.RECORD, here, seed="1"))
-    record = {"status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
-    files.write_json(path, record | {"spec": study.spec(here, 1).as_json()})
+    leave(CELLS[0]._replace(hardware="cpu-jax"), study=study)
     found = costs.estimate(study)
     assert (found.jobs["predictions"], found.jobs["layers"]) == (2 + 2, 2)
     (task,) = [task for task in found.tasks if task.hardware == "cpu-jax"]
