@@ -1,5 +1,6 @@
 """Processes: where the program's files are, what its processes may import and look up."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import nbformat
 from nbformat import v4
 
 from toolnoise.base import program
+from toolnoise.warm import template
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 
@@ -15,7 +17,7 @@ WORKFLOW = Path(__file__).parents[2] / "workflow"
 def test_a_module_is_started_without_the_modules_of_the_folder_that_it_starts_in(tmp_path):
     (tmp_path / "yaml.py").write_text("raise SystemExit('the yaml.py of a study was imported')\n")
     (tmp_path / "study.yaml").write_text("study: 1\n")
-    command = ("toolnoise.cli", "doctor", "--study", "study.yaml")
+    command = ("toolnoise.cli", "estimate", "--study", "study.yaml")
     done = subprocess.run(program.python(*command), cwd=tmp_path, capture_output=True, text=True)
     assert "of a study was imported" not in done.stderr
     assert done.returncode == 2
@@ -57,7 +59,14 @@ def test_a_notebook_runs_nothing_of_the_users_ipython(tmp_path):
     assert (done.stdout, done.returncode) == ("{'text/plain': '2'}\n", 0), done.stderr
 
 
-# What a process looks up before it forks, its children need not look up again
+# What a template of warm starts imports and looks up before it forks; tests/workflow/test_warm.py has the jobs
+
+
+def test_what_a_template_imports_ahead_is_among_what_the_demo_installs():
+    locked = (program.ROOT / "requirements/cpu.txt").read_text()
+    packages = {module.partition(".")[0] for module in itertools.chain(*template.FURTHER.values())} - {"toolnoise"}
+    assert {"matplotlib", "papermill"} <= packages
+    assert [package for package in sorted(packages) if f"\n{package}==" not in locked] == []
 
 
 # In a process of its own: this one has read sources and versions for other tests.

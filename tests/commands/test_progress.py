@@ -40,13 +40,6 @@ def test_the_time_left_is_that_of_the_jobs_left_shared_among_those_at_once(at_on
     assert told == f" 25%, 4 of 10 runs trained, 4 of 16 jobs, about {left} left"
 
 
-def test_each_rule_has_a_pace_of_its_own():
-    # 5 runs of 1000 s, 4 measurements of 1 s, and a report at the mean of all six jobs so far.
-    told = line({"train_run": 5, "measure_cell": 1}, {"train_run": [1000.0] * 5, "measure_cell": [1.0]}, 1)
-    assert told.endswith(", about 1.6 h left")
-    assert line({"train_run": 10, "measure_cell": 1}, {"train_run": [0.0], "measure_cell": [7.0]}).endswith("32 s left")
-
-
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -173,11 +166,6 @@ def test_a_folder_that_is_locked_is_told_with_the_command_that_unlocks_it(handle
     assert handler.stream.getvalue().endswith(f"{last}\nno space left\n")
 
 
-def test_a_study_that_is_done_says_so(handler):
-    tell(handler, None, message="Nothing to be done (all requested files are present and up to date).")
-    assert handler.stream.getvalue().startswith("Nothing to be done")
-
-
 def test_a_dry_run_shows_once_what_is_planned_and_no_progress(handler):
     handler.common_settings.dryrun = True
     for _ in range(2):
@@ -202,10 +190,6 @@ def written(capsys, monkeypatch):
         return capsys.readouterr().err
 
     return count
-
-
-def test_short_work_writes_nothing_into_a_pipe(written):
-    assert written(3, now=False) == ""
 
 
 @pytest.mark.parametrize(("total", "last"), [(3, "reading: 3.00 of 3.00 file"), (None, "reading: 3.00 file")])

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
+from types import SimpleNamespace
 
 import pytest
 from packaging.requirements import Requirement
@@ -12,6 +13,7 @@ from packaging.requirements import Requirement
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
+from toolnoise.commands import snakemake_internals as internals
 from toolnoise.figures import snakemake_report
 
 SNAKEFILE = """
@@ -24,7 +26,7 @@ parsed = {
     "main": internals.is_main_process(workflow),
     "dry": internals.is_dry_run(workflow),
     "snakefile": internals.snakefile(workflow),
-    "given": [list(map(str, part)) for part in internals.given(workflow)],
+    "given": [list(map(str, part)) for part in internals.configuration_given(workflow)],
 }
 Path(f"parsed-{internals.is_main_process(workflow)}.json").write_text(json.dumps(parsed))
 
@@ -32,7 +34,7 @@ Path(f"parsed-{internals.is_main_process(workflow)}.json").write_text(json.dumps
 onstart:
     started = {
         "here": internals.runs_here(workflow),
-        "executor": internals.executor(workflow),
+        "submitting": internals.require_submitting(workflow),
         "to run": sorted(wildcards.name for wildcards in internals.to_run(workflow, "make")),
     }
     Path("started.json").write_text(json.dumps(started))
@@ -116,7 +118,22 @@ def test_each_answer_is_right(snakemake, tmp_path):
     # A job of its own process is no main process.
     assert written("parsed-False.json")["main"] is False
     assert written("part.json") is True
-    assert written("started.json") == {"here": True, "executor": "local", "to run": ["b"]}
+    assert written("started.json") == {"here": True, "submitting": None, "to run": ["b"]}
+
+
+def test_slurm_needs_its_program_and_what_other_executors_need_is_theirs_to_say(tmp_path, monkeypatch, refused):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    def workflow(executor):
+        return SimpleNamespace(executor_plugin=SimpleNamespace(name=executor))
+
+    assert internals.require_submitting(workflow("lsf")) is None
+    (tmp_path / "sbatch").write_text("#!/bin/sh\n")
+    # Not a program yet.
+    line = refused(internals.require_submitting, workflow("slurm"))
+    assert line.startswith("--executor slurm: no program sbatch on the PATH; ")
+    (tmp_path / "sbatch").chmod(0o755)
+    assert internals.require_submitting(workflow("slurm")) is None
 
 
 # Snakemake's report holds every figure in memory, encoded: what is too large is refused before it is asked for

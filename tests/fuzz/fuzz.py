@@ -54,7 +54,6 @@ CODES = {
     "check": {1},
     "diff": {1},
     "rebuild": {1},
-    "doctor": {1},
     "gate": {1},
     "keep": {1, 3},
     "run": {1},
@@ -74,7 +73,7 @@ BY_HAND = {
     "init": ["command", "builder"],
     "run": ["study.yaml --dry-run --quiet all", "--dry-run --quiet all --configfile study.yaml"],
     "summary": [f"--study {RESULTS}", f"--study {RESULTS} --json", "--study study.yaml"],
-    "doctor": [f"--study {RESULTS}", "--all", "--json"],
+    "doctor": [""],
     "estimate": [f"--study {RESULTS}", "--study study.yaml --json"],
     "rebuild": ["results/fuzz/metrics/cells/linear/mine/cpu", "results/fuzz --sample 1 --seed 3"],
     "diff": [

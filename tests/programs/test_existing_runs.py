@@ -1,22 +1,39 @@
-"""Runs that are already there: what `adopt` takes and writes, what it refuses, and what `summary` says of the arms."""
+"""Runs that are already there: what `adopt` takes, writes and refuses, and their study, measured and audited."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
+import yaml
 
+from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.formulas.outcomes import LOSSES, METRIC, VALUES
-from toolnoise.formulas.per_run import RUNS
-from toolnoise.programs import adopted_arms, existing_runs
+from toolnoise.formulas.outcomes import LOSSES, VALUES
+from toolnoise.formulas.stability import STABILITY
+from toolnoise.programs import existing_runs
 from toolnoise.study import config
-from toolnoise.study.cells import Cell
 
 EXAMPLES = 12
 SEGMENTS = np.ones((EXAMPLES, 5))
 ALLOWED = "floats from 0 up, segment x token or token: each token's negative log-likelihood, NaN for padding"
+
+
+@pytest.fixture
+def existing_arms(tmp_path):
+    """Files that another program wrote: two arms of four runs, and their labels."""
+    draw, examples, classes = np.random.default_rng(1), 40, 3
+    labels = draw.integers(classes, size=examples)
+    labels[:classes] = range(classes)
+    np.save(tmp_path / "y.npy", labels)
+    found = {}
+    for arm, noise in (("plain net", 1.0), ("wide", 0.5)):
+        for seed in (3, 5, 8, 13):
+            folder = tmp_path / "runs" / arm / f"seed{seed}"
+            folder.mkdir(parents=True)
+            logits = (np.eye(classes)[labels] + noise * draw.normal(size=(examples, classes))).astype(np.float32)
+            np.save(folder / "preds.npy", logits)
+            found.setdefault(arm, []).append(logits)
+    return tmp_path, labels, found
 
 
 def adopted(pattern, name, labels=None, asked=None):
@@ -67,10 +84,7 @@ def test_adopt_refuses_what_a_study_cannot_measure(saved, drawn, refused):
     )
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("lr≤1e-3", "lr≥1e-3"), ("a" * 64 + "b", "a" * 64 + "c")],
-)
+@pytest.mark.parametrize(("one", "other"), [("lr≤1e-3", "lr≥1e-3"), ("a" * 64 + "b", "a" * 64 + "c")])
 def test_adopt_refuses_names_that_a_study_cannot_tell_apart(one, other, here, refused):
     (here / "a.csv").write_text(f"arm,acc\n{one},0.9\n{one},0.8\n{other},0.7\n{other},0.6\n")
     line = refused(existing_runs.adopt, "a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
@@ -123,7 +137,6 @@ def test_adopt_refuses_lines_of_a_table_that_are_no_runs(lines, says, here, refu
 @pytest.mark.parametrize(
     "lines",
     [
-        ("arm,epochs,acc", "a,90,0.1", "a,90,0.5", "b,30,0.4"),
         ("arm,seed,epochs,acc", "a,1,71,0.1", "a,2,90,0.5"),
         ("model,dataset,seed,status,acc", "a,c10,1,done,0.1", "a,c10,2,done,0.5"),
     ],
@@ -151,12 +164,10 @@ def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch, refused)
     line = refused(existing_runs.adopt, "table.csv", "other", None, existing_runs.Columns())
     assert line == "table.csv: line 3: seed: no seed; a seed in every row, or in none"
     # A name that YAML would change stands in quotes.
-    for name in ("010", "yes"):
-        (folder / "runs/plain net").rename(folder / "runs" / name)
-        existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
-        (folder / "runs" / name).rename(folder / "runs/plain net")
-        study = config.read(f"{name}.yaml")
-        assert (study["study"], sorted(study["models"])) == (name, sorted([name, "wide"]))
+    (folder / "runs/plain net").rename(folder / "runs/yes")
+    existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", "010", "y.npy", existing_runs.Columns())
+    study = config.read("010.yaml")
+    assert (study["study"], sorted(study["models"])) == ("010", ["wide", "yes"])
 
 
 def test_seeds_that_a_study_cannot_have_are_numbered_in_their_order(here):
@@ -197,7 +208,7 @@ def test_what_cannot_be_adopted_is_refused_and_nothing_is_written(
     assert not (folder / "adopted").exists()
 
 
-@pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "", "-x", "x" * 65, "a\nb"])
+@pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "", "-x", "x" * 65])
 def test_a_name_that_is_no_name_writes_nothing(name, existing_arms, monkeypatch):
     folder, *_ = existing_arms
     monkeypatch.chdir(folder)
@@ -207,18 +218,73 @@ def test_a_name_that_is_no_name_writes_nothing(name, existing_arms, monkeypatch)
     assert sorted(folder.parent.rglob("*")) == before
 
 
-def test_the_summary_of_adopted_metrics_names_both_arms_of_each_sentence(drawn, monkeypatch):
-    """Each arm is compared with the first: without names, two sentences could be of any arms."""
-    cells = [Cell(arm, "outcome", "adopted", "algo_impl") for arm in ("base", "wide", "deep")]
-    rows = [
-        {**cell._asdict(), "seed": seed, "metric": "accuracy", "group": "all", "value": drawn.normal(0.9, 0.01)}
-        for cell in cells
-        for seed in range(1, 5)
-    ]
-    table = pd.DataFrame(rows)
-    monkeypatch.setattr(adopted_arms.metric_files, "read", lambda _, columns: table if columns is RUNS else None)
-    models = {cell.model: {"adopted": f"adopted/mine/{cell.model}", "outcome": METRIC} for cell in cells}
-    study = SimpleNamespace(config={"models": models}, cells=cells, path=lambda *_, **__: "")
-    _, heading, *said = adopted_arms.summary(study)
-    assert "; others compared with base; " in heading
-    assert all(f"{arm} and base" in line for arm, line in zip(("wide", "deep"), said, strict=False))
+# Their study, from `adopt` to an audit
+
+
+def measured(folder, study="mine"):
+    rows = metric_files.read([folder / f"results/{study}/metrics/stability.csv"], STABILITY)
+    return {(row.model, row.metric): row.value for row in rows[rows["group"] == "all"].itertuples()}
+
+
+@pytest.mark.long
+def test_predictions_of_another_program_have_the_churn_and_the_sd_that_numpy_alone_computes(
+    existing_arms, toolnoise, snakemake
+):
+    folder, labels, found = existing_arms
+    done = toolnoise(folder, "adopt", "runs/{arm}/seed{seed}/preds.npy", "--labels", "y.npy", "--name", "mine")
+    assert done.stdout.startswith("mine.yaml: 8 runs (plain-net 4, wide 4), copied to adopted/mine."), done.stderr
+    assert yaml.safe_load((folder / "mine.yaml").read_text())["grid"][0]["seeds"] == [3, 5, 8, 13]
+    done = snakemake(folder, study="mine.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = measured(folder)
+    for arm, name in (("plain net", "plain-net"), ("wide", "wide")):
+        predicted = np.stack(found[arm]).argmax(axis=2)
+        accuracy = (predicted == labels).mean(axis=1)
+        churn = [(a != b).mean() for i, a in enumerate(predicted) for b in predicted[:i]]
+        assert rows[name, "accuracy_sd"] == pytest.approx(accuracy.std(ddof=1), abs=1e-12)
+        assert rows[name, "churn"] == pytest.approx(np.mean(churn), abs=1e-12)
+    audit = toolnoise(folder, "audit", "results/mine")
+    assert audit.returncode == 0, audit.stdout
+    statement = json.loads(next((folder / "results/mine/statements/runs").rglob("*.intoto.json")).read_text())
+    definition = statement["predicate"]["buildDefinition"]
+    assert definition["internalParameters"]["observed"]["origin"] == "adopted: how it was made is not known here"
+    assert any(one["name"].startswith("adopted/mine/") for one in definition["resolvedDependencies"])
+    said = toolnoise(folder, "summary", "--study", "mine.yaml").stdout
+    assert "adopted, how they were made is not known here" in said
+    assert "training" not in said
+    said = toolnoise(folder, "summary", "--study", "mine.yaml", "--cells").stdout
+    assert "adopted, how they were made is not known here: plain-net, wide" in said
+    # Runs of two arms with one seed share nothing that is known.
+    dumps = [f"results/mine/predictions/{name}/outcome/adopted/algo_impl.npy" for name in ("plain-net", "wide")]
+    compared = toolnoise(folder, "compare", *dumps)
+    assert compared.returncode == 0, compared.stderr
+    assert "in pairs" not in compared.stdout
+
+
+@pytest.mark.long
+def test_a_file_that_was_changed_after_it_was_adopted_is_adopted_again_or_found_by_the_audit(
+    existing_arms, toolnoise, snakemake
+):
+    folder, *_ = existing_arms
+    toolnoise(folder, "adopt", "runs/{arm}/seed{seed}/preds.npy", "--labels", "y.npy", "--name", "mine")
+    (folder / "mine.yaml").write_text((folder / "mine.yaml").read_text() + "figures: [table2]\n")
+    assert snakemake(folder, study="mine.yaml").returncode == 0
+    changed = folder / "adopted/mine/wide/3/logits.npy"
+    np.save(changed, np.load(changed)[::-1])
+    assert "differs from the one here" in toolnoise(folder, "audit", "results/mine").stdout
+
+
+@pytest.mark.long
+def test_an_export_with_metrics_alone_is_a_study_too(tmp_path, toolnoise, snakemake):
+    rows = [("sgd", 1, 0.91, 0.4), ("sgd", 2, 0.93, 0.3), ("sgd", 3, 0.92, 0.5), ("adam", 1, 0.9, 0.2)]
+    rows += [("adam", 2, 0.94, 0.1), ("adam", 3, 0.95, 0.6)]
+    lines = [f'"{name}","{seed}","{accuracy}","{loss}"' for name, seed, accuracy, loss in rows]
+    (tmp_path / "export.csv").write_text('"Group","seed","test/acc","test/loss"\n' + "\n".join(lines) + "\n")
+    options = ["--arm-column", "Group", "--metric", "test/acc", "--metric", "test/loss", "--name", "exported"]
+    done = toolnoise(tmp_path, "adopt", "export.csv", *options)
+    assert done.returncode == 0, done.stderr
+    done = snakemake(tmp_path, study="exported.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = measured(tmp_path, "exported")
+    assert found["adam", "test-acc_sd"] == pytest.approx(np.std([0.9, 0.94, 0.95], ddof=1))
+    assert found["sgd", "test-loss_mean"] == pytest.approx(0.4)

@@ -38,14 +38,13 @@ def written(kind=None):
     return SimpleNamespace(said=said, study=config.read_yaml("study.yaml"))
 
 
-@pytest.mark.parametrize("name", ["010", "yes"])
-def test_a_folder_whose_name_yaml_would_change_has_it_in_quotes(name, folder, monkeypatch):
-    (folder / name).mkdir()
-    monkeypatch.chdir(folder / name)
+def test_a_folder_whose_name_yaml_would_change_has_it_in_quotes(folder, monkeypatch):
+    (folder / "010").mkdir()
+    monkeypatch.chdir(folder / "010")
     for module in ("no.py", "on.py"):
-        (folder / name / module).write_text(BUILDER)
+        (folder / "010" / module).write_text(BUILDER)
     found = written().study
-    assert (found["study"], list(found["models"])) == (name, ["no", "on"])
+    assert (found["study"], list(found["models"])) == ("010", ["no", "on"])
 
 
 def test_a_program_is_found_with_its_options(folder):
@@ -64,11 +63,7 @@ def test_a_program_is_found_with_its_options(folder):
 
 @pytest.mark.parametrize(
     ("name", "sources"),
-    [
-        ("torch", ["init", "shuffle", "augment", "dropout"]),
-        ("lightning", ["init", "shuffle", "dropout"]),
-        ("transformers", ["init", "shuffle", "dropout"]),
-    ],
+    [("torch", ["init", "shuffle", "augment", "dropout"]), ("lightning", ["init", "shuffle", "dropout"])],
 )
 def test_the_sources_of_programs_with_toolnoises_helpers_are_found(folder, name, sources):
     shutil.copyfile(ROOT / f"examples/{name}_digits.py", folder / "train.py")
@@ -109,9 +104,7 @@ def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(fo
     [
         ("from tensorflow import keras\ndef one(a, b):\n    net = keras.Model(a, b)\n    return net\n", True),
         ("from keras import Model\ndef one(a, b, *, depth=2):\n    return Model(a, b)\n", True),
-        ("import keras\ndef one(a, b, *, depth):\n    return keras.Model(a, b)\n", False),
         ("import keras\ndef one(a):\n    return keras.Model(a)\n", False),
-        ("import keras\ndef one(a, b):\n    return 1\n", False),
         ("import torch\ndef one(a, b):\n    return Model(a, b)\n", False),
     ],
 )

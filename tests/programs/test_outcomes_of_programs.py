@@ -1,4 +1,4 @@
-"""Regressions, many labels, tokens, masks, losses, classes, metrics: through a study, its page, `adopt` and `compare`.
+"""Regressions, many labels, tokens, masks, losses, classes, metrics: through a study, its page and `compare`.
 
 The programs are real: scikit-learn and NumPy on the data that scikit-learn brings, and on Python's own sources. Every
 number is held against NumPy in float64, computed from the files that the programs left.
@@ -288,69 +288,7 @@ def test_cells_are_compared_by_what_they_left(studied, toolnoise, refusal):
     assert line.endswith("has an outcome of kind losses; leave it out: the dump says it")
 
 
-def test_the_gain_of_an_accuracy_is_planned_and_of_nothing_else(studied, toolnoise, refusal):
-    def planned(name):
-        cell = f"results/outcomes/metrics/cells/{name}/of-{name}/command/init.csv"
-        return toolnoise(studied, "plan", "--pilot", cell, "--variant", "init")
-
-    done = planned("signs")
-    assert done.returncode == 0, done.stderr
-    for name in ("diabetes", "score"):
-        assert "cells: none with an accuracy" in refusal(planned(name))
-
-
 # Two regressions, two tasks of many labels, tokens and losses, from files as another program leaves them
-
-ADOPTED = {
-    "diabetes": ("predictions", "--values"),
-    "linnerud": ("predictions", "--values"),
-    "digits": ("logits", None),
-    "tokens": ("logits", None),
-    "losses": ("losses", "--losses"),
-}
-
-
-@pytest.fixture(scope="module")
-def files(studied, tmp_path_factory):
-    """The arrays of two arms of three runs each, B with more noise, and their labels."""
-    folder = tmp_path_factory.mktemp("files")
-    draw = np.random.default_rng(1)
-    for name, (file, option) in ADOPTED.items():
-        found = left(studied, name)
-        if option != "--losses":
-            (folder / name).mkdir()
-            np.save(folder / name / "y.npy", found["labels"][0])
-        for arm, noise in (("a", 0.0), ("b", 0.5)):
-            for seed, run in enumerate(found[file], 1):
-                place = folder / name / arm
-                place.mkdir(parents=True, exist_ok=True)
-                worse = np.abs(draw.normal(size=run.shape)) * noise * np.nanstd(run)
-                np.save(place / f"{seed}.npy", (run + worse).astype(run.dtype))
-    return folder
-
-
-@pytest.mark.parametrize("name", ["diabetes", "linnerud", "digits", "losses"])
-def test_files_are_adopted_and_measured(name, files, toolnoise, snakemake):
-    option = ADOPTED[name][1]
-    labels = [] if option == "--losses" else ["--labels", f"{name}/y.npy"]
-    options = [option] if option else []
-    pattern = f"{name}/{{arm}}/{{seed}}.npy"
-    done = toolnoise(files, "adopt", pattern, *labels, *options, "--name", f"of-{name}")
-    assert done.returncode == 0, done.stderr
-    done = snakemake(files, f"results/of-{name}/metrics/stability.csv", study=f"of-{name}.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = measured(files, "a", "algo_impl", study=f"of-{name}")
-    runs = np.stack([np.load(files / name / "a" / f"{seed}.npy") for seed in SEEDS])
-    if option == "--losses":
-        assert rows["loss_sd", "all"] == near(np.nanmean(runs.reshape(3, -1), axis=1).std(ddof=1))
-    elif option == "--values":
-        wrong = np.abs(runs - np.load(files / name / "y.npy"))
-        assert rows["mean_absolute_error_mean", "all"] == near(wrong.mean())
-        if name == "linnerud":
-            assert rows["mean_absolute_error_mean", "column_2"] == near(wrong[:, :, 2].mean())
-    else:
-        right = (runs > 0) == np.load(files / name / "y.npy")
-        assert rows["accuracy_mean", "label_2:all"] == near(right[:, :, 2].mean())
 
 
 def test_two_results_differ_by_what_was_left(studied, toolnoise, tmp_path):

@@ -5,19 +5,14 @@ import json
 import re
 import shutil
 import subprocess
-from datetime import datetime, timedelta
-from types import SimpleNamespace
+from datetime import timedelta
 
 import pytest
 from forging import ROOTED, audited, chain, ended, flipped, made_from, move_times, said, sha256
 
-from toolnoise.base import files
 from toolnoise.base.program import ROOT
-from toolnoise.checks import audit_rules
-from toolnoise.provenance.statements import SOURCE, Artifact, Statement
 
 TABLE = "figures/table2.html"
-NOON = datetime(2026, 1, 31, 12)
 
 
 @pytest.mark.parametrize("options", [[], ["--strict"]])
@@ -158,15 +153,3 @@ def test_what_is_no_results_folder_is_refused(words, here, refused_by_verb):
     (here / "empty").mkdir()
     (here / "small.csv").write_text("a\n")
     assert words[0] in refused_by_verb("audit", *words) or "--sample" in words
-
-
-@pytest.mark.parametrize(
-    ("name", "is_found"), [("adopted/a.npy", True), ("adopted/gone.npy", False), ("../elsewhere.npy", False)]
-)
-def test_a_file_that_a_run_was_adopted_from_is_held_against_its_digest_where_it_lies(name, is_found, tmp_path):
-    for path in (tmp_path / "site/adopted/a.npy", tmp_path / "elsewhere.npy"):
-        files.write_text(path, "changed since")
-    source = Artifact(name, "ab" * 32, 13, kind=SOURCE)
-    statement = Statement("adopt-run", (Artifact("run.json", "", 1),), (source,), {}, {}, NOON, NOON, {})
-    evidence = SimpleNamespace(tree=SimpleNamespace(root=tmp_path / "site/results/mine"))
-    assert bool(list(audit_rules._as_adopted(evidence, statement))) == is_found

@@ -105,17 +105,6 @@ def test_files_that_are_deleted_with_their_statements_are_missing(folder, drawn)
     assert jobs_missed(found, {"missing", "complete"}, folder, lost) == []
 
 
-def test_files_that_took_the_place_of_others_are_found(folder, drawn):
-    artifacts = some(folder, drawn)
-    taken = dict(zip(artifacts, artifacts[1:] + artifacts[:1], strict=True))
-    for one, other in taken.items():
-        folder.put(one, folder.original[other])
-    # A table of a study with one cell may be that of the cell.
-    changed = [one for one, other in taken.items() if folder.original[one] != folder.original[other]]
-    assert len(changed) > len(artifacts) / 2
-    assert missed(folder.audit(), {"changed"}, folder, changed) == []
-
-
 def test_an_older_version_that_is_put_back_with_its_statement_is_found(folder, drawn):
     older = some(folder, drawn)
     for one in older:

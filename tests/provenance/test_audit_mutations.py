@@ -70,7 +70,6 @@ STATED = [
     ("study record", f"{NORMED}/run.json", "asked spec study_seed", 1),
     ("study record", f"{NORMED}/run.json", "asked spec variant varying", ["impl"]),
     ("study record", f"{NORMED}/run.json", "asked spec recipe epochs", 9),
-    ("study", METRICS, "asked study_seed", 5),
     ("study", METRICS, "asked cell", [{}, None, 3, [[]]]),
     ("study", TABLE, "asked emulated", []),
     ("study", METRICS, "definition buildType", "urn:toolnoise:count:1"),
@@ -80,20 +79,15 @@ STATED = [
     ("missing unknown", f"{TABLE} results/else/x.csv", "statement subject", other_output("results/else/x.csv")),
     ("missing unknown", f"{TABLE} ../../etc/passwd", "statement subject", other_output("../../etc/passwd")),
     ("changed unknown", METRICS, "outputs 0 annotations size", 10**300),
-    ("changed unknown", METRICS, "outputs 0 annotations size", GONE),
-    ("unknown", METRICS, "times startedOn", "yesterday"),
-    ("unknown", METRICS, "statement _type", "https://in-toto.io/Statement/v0.1"),
     ("inputs", f"{METRICS} data/digits.npz", "input digest sha256", ZEROS),
     ("inputs", METRICS, "input annotations statement", ZEROS),
     ("inputs", METRICS, "input name", "results/small/data/x.npz"),
     ("inputs", METRICS, "input annotations kind", "source"),
-    ("inputs unknown code", METRICS, "input annotations kind", "magic"),
     ("inputs study", METRICS, DEPENDENCIES, lambda made: made[1:]),
     ("code", "data/digits.npz", "package digest sha256", ZEROS),
     ("code", f"{RUN}/run.json", "code digest sha256", ZEROS),
     ("code", TABLE, "resource digest sha256", ZEROS),
     ("code", TABLE, "lock digest sha256", ZEROS),
-    ("code", METRICS, "code name", "/tmp/evil.py"),
     ("code", METRICS, "code name", "../../evil.py"),
     ("code", METRICS, DEPENDENCIES, without("code")),
     # Every module was another one then, and the statement has no difference from it.
@@ -106,7 +100,6 @@ STATED = [
 # What records say, and what is observed in a record and in its statement
 # -----------------------------------------------------------------------
 
-OF_RUN = f"{IMPL}/run.json"
 OBSERVED = [
     ("record", "device", "Tesla V100-SXM2-16GB"),
     ("record", "deterministic", True),
@@ -117,14 +110,12 @@ OBSERVED = [
     ("record", "variables TF_NUM_INTRAOP_THREADS", "8"),
     ("record", "variables TF_ENABLE_ONEDNN_OPTS", "0"),
     ("record", "variables", lambda of: of | {"XLA_FLAGS": "-f"}),
-    ("record", "variables", {}),
     ("lock", "versions tensorflow", "2.20.0"),
     ("lock", "versions", lambda of: of | {"nvidia-cudnn-cu12": "9.10.2.21"}),
 ]
 MOVED = {"tensor": "conv1/kernel", "index": [0, 0, 0, 0], "up": True, "after_epoch": 0}
 RECORDS = [
     ("small", "record", f"runs/{NORMED_CELL}/impl/20002/run.json", "spec draw", 1),
-    ("small", "record", f"{NORMED}/run.json", "observed cpu", "Another CPU"),
     ("small", "record", f"{NORMED}/run.json", "spec recipe learning_rate", 0.02),
     ("small", "record draws", f"predictions/{CELL}/impl.json", "seeds", lambda seeds: seeds[::-1]),
     ("small", "record draws", f"predictions/{CELL}/algo_impl.json", "draws init", [7, 8]),
@@ -138,7 +129,6 @@ RECORDS = [
     ("small", "draws", f"{RUN}/run.json", "data_sha256", ZEROS),
     ("small", "draws", f"{CONTROL}/run.json", "initial_sha256", ZEROS),
     ("small", "control", f"control/{CELL}.json", "weights_sha256", ZEROS),
-    ("small", "control", f"control/{NORMED_CELL}.json", "bit_equal", False),
 ]
 
 # What is told by changing files, or more than one thing
@@ -263,7 +253,6 @@ OTHER_LIES = [
     ("numbers", f"{RUN}/run.json", history(RUN, "test_accuracy", lambda value: str(float(value) + 0.01))),
     ("numbers record", f"{IMPL}/run.json", cut_line(f"{IMPL}/history.csv")),
     ("numbers", STABILITY, change_number),
-    ("numbers", "metrics/runs.csv", cut_line("metrics/runs.csv")),
 ]
 IN_OTHER = [
     ("study", f"{EXCHANGE}.npy", stated(f"{EXCHANGE}.npy", "asked trained_on", "cpu-jax")),

@@ -20,7 +20,7 @@ from toolnoise.provenance import archive, sharing, signing, statements
 from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement, path_for
 from toolnoise.study import config, job_code
 from toolnoise.study import grid as studies
-from toolnoise.verbs.export import study_here
+from toolnoise.verbs.sharing import study_here
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"
@@ -267,12 +267,13 @@ def test_runs_of_an_earlier_form_of_the_study_stay(whole, tmp_path, refused):
     assert "has nothing to export" in refused(export, site, tmp_path / "none.tar")
 
 
-@pytest.mark.parametrize("change", [lambda data: b"X" + data[1:], lambda data: data[:-1], lambda data: data + b"1"])
-def test_a_file_that_is_not_what_its_statement_says_is_not_exported(change, whole, tmp_path, refused):
+def test_a_file_that_is_not_what_its_statement_says_is_not_exported(whole, tmp_path, refused):
     site = shutil.copytree(whole.site, tmp_path / "site")
     path = site / WEIGHTS
-    path.write_bytes(change(path.read_bytes()))
-    assert refused(export, site, tmp_path / "out.tar").startswith(f"{path}: differs from its statement")
+    data = path.read_bytes()
+    for changed in (b"X" + data[1:], data[:-1], data + b"1"):
+        path.write_bytes(changed)
+        assert refused(export, site, tmp_path / "out.tar").startswith(f"{path}: differs from its statement")
     path.unlink()
     path.symlink_to("/etc/passwd")
     assert refused(export, site, tmp_path / "out.tar").startswith(f"{path}: ")
@@ -281,8 +282,6 @@ def test_a_file_that_is_not_what_its_statement_says_is_not_exported(change, whol
 
 def test_bad_options_of_an_export_are_one_line(whole, tmp_path, refused_by_verb):
     results = whole.site / "results/shared"
-    line = refused_by_verb("export", results, "--out", tmp_path / "a.zip")
-    assert line.endswith("ends in .tar, .tar.gz, .tar.xz")
     line = refused_by_verb("export", results, "--out", tmp_path / "a.tar", "--hardware", "v100")
     assert line.endswith("--hardware: no 'v100' in the study; allowed: cpu, cpu-eigen")
     assert f"{tmp_path}/study.json" in refused_by_verb("export", tmp_path, "--out", tmp_path / "a.tar")
@@ -293,7 +292,6 @@ ASKED, ELSE = "predicate buildDefinition externalParameters", "cd" * 32
 NOT_NAMED, NOT_HERE = "is not named by a statement in the archive", "which must be here or in the archive"
 OTHER_CODE = restated(WEIGHTS, f"{MADE_FROM} 1 digest sha256", ELSE)
 HARMFUL = {
-    "a larger file": (lambda some: some.update({WEIGHTS: bytes(10**6)}), "weights.npz: is missing, or differs"),
     "a flipped byte": (lambda some: some.update({WEIGHTS: b"X" + some[WEIGHTS][1:]}), "is missing, or differs"),
     "another study": (renamed(STATED, "results/other/statements/a.intoto.json"), "is not of the study"),
     "a file without statement": (
@@ -311,10 +309,8 @@ HARMFUL = {
     ),
     "a file that is missing": (dropped(WEIGHTS), "cpu/control/1/weights.npz: is missing"),
     "a statement that is missing": (dropped(STATED), NOT_NAMED),
-    "runs of a dump that are missing": (dropped("/runs/"), NOT_HERE),
     "nothing but the data's statement": (dropped("/runs/", "/predictions/"), "has no statement of a job of the study"),
     "a changed spec": (restated(WEIGHTS, f"{ASKED} spec recipe learning_rate", 0.5), "from the study here in its spec"),
-    "a changed key": (restated(WEIGHTS, f"{ASKED} keys init key", "0" * 32), "from the study here in its spec"),
     "another verb": (
         restated(WEIGHTS, "predicate buildDefinition buildType", "urn:toolnoise:predict:1"),
         "differs from the study here in its verb",
@@ -328,10 +324,8 @@ HARMFUL = {
         "differs from the study here in its list of runs",
     ),
     "a run of other data": (restated(WEIGHTS, f"{MADE_FROM} 0 digest sha256", ELSE), "digits.npz: SHA-256"),
-    "other data": (restated(DATA, "subject 0 digest sha256", ELSE), "digits.npz: SHA-256"),
     "a dump of another run": (fitting(WEIGHTS, RECORD, b"{}"), f"control.npy.intoto.json: names a different {RECORD}"),
     "other code": (OTHER_CODE, "that differs from the one here; commit unknown, or --other-code"),
-    "a statement that is none": (lambda some: some.update({STATED: b"{"}), "weights.npz.intoto.json: damaged"),
 }
 
 
@@ -414,13 +408,11 @@ def test_if_one_file_cannot_be_placed_none_is(whole, here, take, refused_by_verb
     assert statements.read(stale).verb == "train"
 
 
-# In earlier results, the root was the statement of an audit on the page.
-@pytest.mark.parametrize(("verb", "output"), [("write-page", "index.html"), ("write-audit", "page/audit.js")])
-def test_one_signature_on_the_root_vouches_for_an_archive(verb, output, whole, here, take, refused, tmp_path):
-    site, root = shutil.copytree(whole.site, tmp_path / "site"), f"results/shared/statements/{output}.intoto.json"
+def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, refused, tmp_path):
+    site, root = shutil.copytree(whole.site, tmp_path / "site"), "results/shared/statements/index.html.intoto.json"
     chain = {str(path.relative_to(site)): files.sha256(path) for path in site.rglob("*.intoto.json")}
-    page = Artifact(f"results/shared/{output}", "ab" * 32, 7, "out")
-    made = Statement(verb, (page,), (), {}, {}, NOON, NOON, {"python": "3.11"}, chain=chain)
+    page = Artifact("results/shared/index.html", "ab" * 32, 7, "out")
+    made = Statement("write-page", (page,), (), {}, {}, NOON, NOON, {"python": "3.11"}, chain=chain)
     files.write_json(site / root, made.as_json())
     for name in ("ann", "bob"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
@@ -429,8 +421,8 @@ def test_one_signature_on_the_root_vouches_for_an_archive(verb, output, whole, h
     export(site, tmp_path / "rooted.tar")
     before = snapshot(here)
 
-    def requiring(path, name="ann", revoked=None, demands=()):
-        with signing.signed_by(tmp_path / f"{name}.pub", revoked) as key:
+    def requiring(path, name="ann", demands=()):
+        with signing.signed_by(tmp_path / f"{name}.pub") as key:
             return take(path, demands=[key, *demands])
 
     some = members(tmp_path / "rooted.tar")
@@ -444,7 +436,6 @@ def test_one_signature_on_the_root_vouches_for_an_archive(verb, output, whole, h
     ):
         assert told in refused(requiring, path, name)
         assert snapshot(here) == before
-    assert "which is a revoked key" in refused(requiring, tmp_path / "rooted.tar", "ann", tmp_path / "ann.pub")
     # An older archive has a good signature, too. Without a required key, the root must still name each statement.
     late, early = ([signing.not_before(day)] for day in ("2026-02-01", "2026-01-31"))
     for asked in (requiring, take):

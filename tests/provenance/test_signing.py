@@ -155,10 +155,6 @@ HARMFUL = {
     "a stranger's": (strangers, "has no valid signature by SHA256:"),
     "another statement's signature": (signed_for("toolnoise", b"other"), "incorrect signature"),
     "another namespace": (signed_for("file"), "namespace does not match"),
-    "truncated base64": (
-        edited(lambda one: one["signatures"][0].update(sig=one["signatures"][0]["sig"][:-2])),
-        "damaged or truncated",
-    ),
     "no signature at all": (edited(lambda one: one["signatures"][0].update(sig="AAAA")), "has no valid signature by"),
     "a payload that is no base64": (edited(lambda one: one.update(payload="%")), "damaged or truncated"),
     "too many": (edited(lambda one: one.update(signatures=one["signatures"] * 65)), "signatures: found 65"),
@@ -177,26 +173,18 @@ def test_a_signature_that_does_not_count_is_told_in_one_sentence(harm, told, roo
     assert len(why.splitlines()) == 1
 
 
-@pytest.mark.parametrize("form", ["a list", "OpenSSH's format"])
-def test_a_revoked_key_signs_nothing_and_others_still_do(form, root, sign, keys, tmp_path):
+def test_a_revoked_key_signs_nothing_and_others_still_do(root, sign, keys, refused, tmp_path):
     sign("ann")
     sign("bob")
-    revoked = tmp_path / "revoked"
-    if form == "a list":
-        revoked.write_text(f"# lost\n\n{(keys / 'ann.pub').read_text()}")
-    else:
-        subprocess.run(["ssh-keygen", "-q", "-k", "-f", revoked, keys / "ann.pub"], check=True)
-    assert "which is a revoked key" in check(keys, root, "ann", revoked)
-    assert check(keys, root, "bob", revoked) == ""
-
-
-@pytest.mark.parametrize("content", [b"ssh-ed25519 AAAA\n", b"nonsense\n", b"SSHKRL\n\0" + bytes(9), None])
-def test_a_list_of_revoked_keys_that_cannot_be_read_is_one_line(content, root, keys, refused, tmp_path):
-    if content:
-        (tmp_path / "revoked").write_bytes((keys / "bob.pub").read_bytes() * (content[:3] == b"ssh") + content)
-    line = refused(check, keys, root, "ann", tmp_path / "revoked")
-    assert line.startswith(f"{tmp_path / 'revoked'}: ")
-    assert "public keys, one on each line" in line
+    listed, packed = tmp_path / "listed", tmp_path / "packed"
+    listed.write_text(f"# lost\n\n{(keys / 'ann.pub').read_text()}")
+    subprocess.run(["ssh-keygen", "-q", "-k", "-f", packed, keys / "ann.pub"], check=True)
+    for revoked in (listed, packed):
+        assert "which is a revoked key" in check(keys, root, "ann", revoked)
+        assert check(keys, root, "bob", revoked) == ""
+    # With a list that cannot be read, ssh-keygen would reject every signature, without a reason.
+    listed.write_text("nonsense\n")
+    assert refused(check, keys, root, "ann", listed).startswith(f"{listed}: ")
 
 
 def test_revoked_keys_without_a_required_key_are_refused(results, keys, refused_by_verb):
@@ -218,11 +206,6 @@ def test_a_key_that_cannot_sign_is_one_line_and_signs_nothing(
     assert root.read_bytes() == before
 
 
-def test_results_without_a_root_are_signed_by_nobody(root, sign, refused):
-    root.unlink()
-    assert refused(sign).endswith("results/s: no statement names the others; a study whose page has been made")
-
-
 def test_a_key_that_is_no_public_key_is_refused(keys, tmp_path):
     (tmp_path / "text").write_text("no key")
     for path in (keys / "ann", tmp_path / "text", tmp_path / "absent"):
@@ -235,13 +218,12 @@ def test_without_openssh_it_is_one_line(sign, refused, monkeypatch):
     assert refused(sign) == "ssh-keygen: is not installed; it comes with OpenSSH (Debian: openssh-client)"
 
 
-@pytest.mark.parametrize(("key", "pipe"), [("key.pub", "key"), ("key", "key.pub"), ("key", "key")])
-def test_a_pipe_in_the_place_of_a_key_is_one_line(key, pipe, results, keys, refused, tmp_path):
-    for name in ("key", "key.pub"):
-        shutil.copyfile(keys / name.replace("key", "ann"), tmp_path / name)
-    (tmp_path / pipe).unlink()
-    os.mkfifo(tmp_path / pipe)
-    assert refused(signing.sign, results, tmp_path / key).startswith(f"{tmp_path / pipe}: a pipe")
+def test_a_pipe_in_the_place_of_a_key_is_one_line(results, keys, refused, tmp_path):
+    shutil.copyfile(keys / "ann.pub", tmp_path / "key.pub")
+    os.mkfifo(tmp_path / "key")
+    # ssh-keygen opens the other half of a pair, too.
+    for key in ("key", "key.pub"):
+        assert refused(signing.sign, results, tmp_path / key).startswith(f"{tmp_path / 'key'}: a pipe")
 
 
 # What an older root is: a signature has no date.
@@ -252,10 +234,8 @@ def test_a_pipe_in_the_place_of_a_key_is_one_line(key, pipe, results, keys, refu
     [
         ("2026-01-31", True),
         ("2026-02-01", False),
-        ("2026-01-31T12:00", True),
         ("2026-01-31T12:00:00.000001Z", False),
         ("2026-01-31T13:30+01:30", True),
-        ("2026-01-31 11:30-01:00", False),
     ],
 )
 def test_a_root_must_be_of_the_required_time_or_later(asked, holds, root):
@@ -273,7 +253,7 @@ def test_a_root_must_be_of_the_required_commit_or_a_later_one(root, tmp_path, mo
     subprocess.run([*git, "checkout", "-q", "-b", "aside", "v0"], check=True)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "aside"], check=True)
     monkeypatch.setattr(repository, "ROOT", source)
-    v0, v1, v2, aside = (repository.named(one) for one in ("v0", "v1", "v2", "aside"))
+    v0, v1, v2, aside = (repository.commit_of_revision(one) for one in ("v0", "v1", "v2", "aside"))
     made = statements.read(root)
     for commits, holds in (([v1], True), ([v2], True), ([v0], False), ([aside], False), ([], False), ([v0, v2], False)):
         stated = made._replace(dependencies=tuple(Artifact("repository", one, kind=COMMIT) for one in commits))
@@ -281,19 +261,9 @@ def test_a_root_must_be_of_the_required_commit_or_a_later_one(root, tmp_path, mo
             assert (signing.not_before(asked).why_not(root, stated) == "") == holds
 
 
-@pytest.mark.parametrize("asked", ["", "yesterday", "2026-02-30", "0" * 40, "--all", "9999-12-31T23:59-10"])
+@pytest.mark.parametrize("asked", ["", "2026-02-30", "0" * 40, "--all", "9999-12-31T23:59-10"])
 def test_what_is_no_date_and_no_commit_here_is_one_line(asked, refused):
     assert f"--not-before: found {asked!r}; a date such as" in refused(signing.not_before, asked)
-
-
-def test_several_may_sign_and_a_root_that_is_made_again_is_bare(root, sign, keys):
-    bare = root.read_bytes()
-    sign("bob")
-    sign("ann")
-    assert len(json.loads(root.read_text())["signatures"]) == 2
-    assert [check(keys, root, name) for name in ("ann", "bob")] == ["", ""]
-    root.write_bytes(bare)
-    assert check(keys, root) == "is not signed"
 
 
 def test_what_was_read_before_is_what_must_be_signed(root, sign, keys):

@@ -1,16 +1,12 @@
 import copy
 import itertools
 import json
-import os
 import re
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 from toolnoise.base import files, program
-from toolnoise.commands.run import other_interpreters
 from toolnoise.study import config, grid, strict_yaml, study_files
 
 GRID = """
@@ -435,37 +431,3 @@ def test_values_are_read_as_they_are_written():
 @pytest.mark.usefixtures("configs")
 def test_a_value_that_would_be_changed_is_refused(entry, says, refused):
     assert says in refused(study_files.require_readable, ["--config", entry])
-
-
-@pytest.mark.parametrize(
-    ("command", "tooling", "is_said"),
-    [
-        ("python train.py --out {out}", {}, True),
-        ("python train.py --out {out}", {"python": "bin"}, False),
-        ("/usr/bin/python3 train.py --out {out}", {}, False),
-        ("Rscript train.R {out}", {}, False),
-    ],
-)
-def test_programs_that_get_another_python_than_the_shell_are_told_so(command, tooling, is_said, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    study = {
-        "study": "mine",
-        "models": {"mine": {"command": command}},
-        "grid": [
-            {"models": ["mine"], "datasets": ["outcome"], "hardware": ["here"], "variants": ["control"], "seeds": 2}
-        ],
-        "hardware": {"here": {"engine": "command", "accelerator": "cpu", **tooling}},
-    }
-    Path("study.yaml").write_text(yaml.safe_dump(study))
-    own = Path(sys.executable).parent
-    monkeypatch.setenv("PATH", f"{own}{os.pathsep}{os.environ['PATH']}")
-    assert other_interpreters("study.yaml") == []
-    Path("bin").mkdir()
-    other = tmp_path / "bin/python"
-    other.write_text("#!/bin/sh\n")
-    other.chmod(0o755)
-    monkeypatch.setenv("PATH", str(other.parent), prepend=os.pathsep)
-    said = f"toolnoise: programs are run by {own / 'python'}, not by {other}, which is python here; "
-    assert other_interpreters("study.yaml") == ([said + "`python:` of a tooling names another"] if is_said else [])
-    Path("study.yaml").write_text("study: [\n")
-    assert other_interpreters("study.yaml") == []

@@ -82,26 +82,6 @@ def test_the_digits_are_those_documented(digits):
     assert found["classes"].tolist() == list("0123456789")
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        DIGITS,
-        {"reader": "npz", "path": "mine.npz"},
-        {"reader": "faces", "image_size": 32, "train_examples": 90, "test_examples": 90},
-    ],
-)
-def test_a_builder_sees_of_data_that_is_not_prepared_what_it_sees_of_prepared_data(
-    entry, outside, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    np.savez("mine.npz", **outside)
-    first = preparation.first_image("mine", entry)
-    preparation.prepare("mine", entry, out="prepared.npz")
-    whole = prepared.load("prepared.npz")
-    assert (first.train.shape, first.classes) == (whole.train.shape, whole.classes)
-    assert (first.train.images == whole.train.images[:1]).all()
-
-
 def test_preparing_twice_gives_equal_bytes(digits, tmp_path):
     preparation.prepare("digits", DIGITS, out=tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == digits.read_bytes()

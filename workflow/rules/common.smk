@@ -15,7 +15,7 @@ from toolnoise.base import program
 from toolnoise.base.errors import BadInput, errors_in_one_line, warn_once
 from toolnoise.base.files import canonical_sha256
 from toolnoise.base.key_values import values_as_text
-from toolnoise.commands import snakemake_internals as internals, submitting
+from toolnoise.commands import snakemake_internals as internals
 from toolnoise.datasets import sources
 from toolnoise.provenance.statements import path_for
 from toolnoise.checks import parameters as parameters_at
@@ -29,7 +29,7 @@ from toolnoise.warm import template
 # A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
 IS_MODULE = internals.is_module(workflow)
 IS_DRY_RUN = internals.is_dry_run(workflow)
-CONFIGFILES, CONFIG_WORDS = internals.given(workflow)
+CONFIGFILES, CONFIG_WORDS = internals.configuration_given(workflow)
 DEFAULT = internals.snakefile(workflow) if IS_MODULE else "config.yaml"
 FILE = os.path.realpath(CONFIGFILES[-1]) if CONFIGFILES else DEFAULT
 

@@ -46,12 +46,13 @@ def test_each_rename_and_each_new_folder_is_synced(trained):
         assert not re.search(r"[^s]r|r[^s]|m[^s]", one.done)
 
 
-def test_a_training_that_is_killed_anywhere_ends_with_the_same_bits(trained, place, record_property):
+def test_a_training_that_is_killed_anywhere_ends_with_the_same_bits(trained, place, findings, record_property):
     wanted = bits(place, 1)
     for seed, (number, (killed, again)) in enumerate(trained[1].items(), 3):
         assert (number, killed.code) == (number, -signal.SIGKILL)
         assert (number, again.code) == (number, 0), again.said
         assert bits(place, seed) == wanted, number
+    assert findings(place, complete=False) == []
     record_property("kills survived, bit-equal", len(trained[1]))
 
 
@@ -77,8 +78,3 @@ def test_what_is_in_the_way_is_found_before_a_training_starts(what, make, traine
     )
     assert [path.name for path in record.parent.iterdir()] == ["run.json"]
     shutil.rmtree(record.parent)
-
-
-def test_killed_trainings_leave_nothing_that_an_audit_finds(trained, place, findings):
-    assert trained
-    assert findings(place, complete=False) == []

@@ -7,11 +7,11 @@ import socket
 import stat
 import subprocess
 import tempfile
+import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from daemons import free_ports, stop, wait_for, wait_while
-
+SECONDS_TO_START = 60
 GPUS = ("p100", "v100", "rtx5000", "t4")
 NODES = {"cpu1": "cpu"} | {f"gpu{number}": model for number, model in enumerate(GPUS, 1)}
 # Nodes with one GPU each, which tests take away from jobs: somebody else's partition `urgent` has them, too.
@@ -158,3 +158,46 @@ def _empty(cluster):
     cluster.call("scancel", "--state=PENDING", "--user=root")
     cluster.call("scancel", "--user=root")
     wait_while(lambda: cluster.call("squeue", "-h"))
+
+
+# Ports and daemons
+
+
+def free_ports(count):
+    """Ports of this machine that nothing listens on."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def wait_for(ready, folder):
+    """Wait until daemons are ready; they write what they print to *.out in the folder."""
+    deadline = time.monotonic() + SECONDS_TO_START
+    while True:
+        try:
+            if ready():
+                return
+        except AssertionError:
+            pass  # it does not answer yet
+        said = "".join(f"\n{path.name}: {path.read_text()[-2000:]}" for path in folder.glob("*.out"))
+        assert time.monotonic() < deadline, f"the daemons did not start{said}"
+        time.sleep(0.2)
+
+
+def wait_while(busy):
+    """Wait while jobs end, but not for ever."""
+    deadline = time.monotonic() + SECONDS_TO_START
+    while busy() and time.monotonic() < deadline:
+        time.sleep(0.5)
+
+
+def stop(daemon):
+    """End a daemon."""
+    daemon.terminate()
+    try:
+        daemon.wait(20)
+    except subprocess.TimeoutExpired:
+        daemon.kill()
+        daemon.wait()

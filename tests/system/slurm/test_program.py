@@ -76,16 +76,6 @@ def test_a_tooling_with_a_model_of_gpu_is_a_job_on_that_model_s_node_with_one_of
     assert all(job["TresPerJob"].endswith("gpu:v100:1") for job in told)
 
 
-def test_control_is_bit_equal_and_the_seeds_make_noise(results):
-    def weights(variant):
-        histories = (results / "runs").glob(f"*/*/command/{variant}/*/history.csv")
-        return {path.read_text() for path in histories}
-
-    found = {variant: len(weights(variant)) for variant in VARIANTS}
-    # A program on one thread of a CPU has no noise of its own.
-    assert found == {"control": 1, "impl": 1, "algo": SEEDS, "algo_impl": SEEDS}
-
-
 def test_the_page_is_there_the_summary_was_printed_and_the_audit_is_clean(folder, results, toolnoise):
     linked = set(re.findall(r'href="(page/[^"#]+\.html)"', (results / "index.html").read_text()))
     written = {str(page.relative_to(results)) for page in results.glob("page/**/*.html")}

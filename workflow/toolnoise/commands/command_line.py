@@ -20,7 +20,6 @@ from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.printing import OUTPUT, plainly
 from toolnoise.commands.verb import Verb
 
-SHELLS = ("bash", "zsh", "fish")
 WIDEST = 100  # columns of the help
 
 
@@ -52,22 +51,19 @@ def main(modules: Mapping[str, str], arguments: Sequence[str] | None = None, sta
 
 
 def parsed(modules: Mapping[str, str], arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The options of a command line; without a verb, print the help, or a script of completion, and end."""
+    """The options of a command line; without a verb, print the help and end."""
     arguments = sys.argv[1:] if arguments is None else arguments
     asked = verbs(modules, *arguments[:1])
     if arguments and not arguments[0].startswith("-") and arguments[0] not in asked:
         near = difflib.get_close_matches(arguments[0], list(asked), 1)
         meant = f"did you mean {near[0]}? " if near else ""
         raise BadInput("command line", "", f"no verb {arguments[0]!r}", f"{meant}see toolnoise --help")
-    whole, parsers = parser(asked)
+    whole, _ = parser(asked)
     options, options.further = whole.parse_known_args(arguments)
     if options.further and not (options.verb and asked[options.verb].usage):
         whole.error(f"unrecognized arguments: {' '.join(options.further)}")
     if not options.verb:
-        if options.print_completion:
-            print(completion(whole, parsers, options.print_completion))
-        else:
-            whole.print_help()
+        whole.print_help()
         sys.exit(0)
     return options
 
@@ -75,7 +71,7 @@ def parsed(modules: Mapping[str, str], arguments: Sequence[str] | None = None) -
 def verbs(modules: Mapping[str, str], asked: str = "") -> dict[str, Verb]:
     """The verb that is asked for; all of them if it is none."""
     if asked in modules:
-        return {asked: importlib.import_module(modules[asked]).VERB}
+        return {asked: _declared(modules[asked])}
     from toolnoise.study.job_code import JOBS
 
     if asked in JOBS:
@@ -83,7 +79,13 @@ def verbs(modules: Mapping[str, str], asked: str = "") -> dict[str, Verb]:
         from toolnoise.commands import jobs
 
         return {asked: jobs.verb(asked)}
-    return {name: importlib.import_module(module).VERB for name, module in modules.items()}
+    return {name: _declared(place) for name, place in modules.items()}
+
+
+def _declared(place: str) -> Verb:
+    """The verb of a module, VERB unless a module of several verbs names it after a colon."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name or "VERB")
 
 
 def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:
@@ -97,7 +99,6 @@ def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="version", version=f"toolnoise {__version__}")
-    whole.add_argument("--print-completion", choices=SHELLS, help="print the completion script for a shell")
     # The epilog has the verbs, in groups.
     parsers = whole.add_subparsers(dest="verb", prog="toolnoise", help=argparse.SUPPRESS)
     for name, verb in verbs.items():
@@ -114,19 +115,6 @@ def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:
             named = {"metavar": argument} if argument.isupper() else {}
             one.add_argument(argument.lower() if named else argument, **named, **about)
     return whole, parsers
-
-
-def completion(whole: argparse.ArgumentParser, parsers: Any, shell: str) -> str:
-    """The script that completes verbs, options and files in a shell."""
-    import shtab
-
-    # shtab leaves out what has no help.
-    parsers.help = "what to do"
-    for one in parsers.choices.values():
-        for action in one._actions:
-            if action.nargs != 0 and action.type is None and action.choices is None:
-                action.complete = shtab.FILE
-    return shtab.complete(whole, shell)
 
 
 def _usage(name: str, verb: Verb) -> str:

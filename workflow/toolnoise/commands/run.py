@@ -9,7 +9,6 @@ import functools
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from toolnoise.base import command_words, program
+from toolnoise.base import program
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
 from toolnoise.study import config, grid, layout, study_files
@@ -45,8 +44,6 @@ def run(profile: str | None, words: Sequence[str]) -> int:
     study_files.require_readable(snakemake[1:])
     _require_writable(Path(".snakemake"))
     print(shlex.join(snakemake), file=sys.stderr, flush=True)
-    for line in other_interpreters(study):
-        print(line, file=sys.stderr, flush=True)
     code, received = _followed(snakemake)
     if code and received:
         again = shlex.join(["toolnoise", "run", *(["--profile", profile] if profile else []), *words])
@@ -73,36 +70,6 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
         chosen += [] if _names(words, "--logger") else ["--logger", "toolnoise"]
     # Last, since it takes one value: what follows may be a target.
     return study, [_shown(snakemake), *chosen, "--snakefile", _shown(SNAKEFILE), *further]
-
-
-def other_interpreters(study: str) -> list[str]:
-    """A line for each name of an interpreter by which programs get another one than the shell that starts the study.
-
-    Jobs have toolnoise's own programs first on their PATH, unless a tooling names a `python`.
-    """
-    try:
-        known = config.read(study)
-    except BadInput:
-        # Snakemake is about to say so.
-        return []
-    commands = {name: model["command"] for name, model in known["models"].items() if "command" in model}
-    names = {
-        command_words.words(commands[model])[0]
-        for block in known["grid"]
-        for model in block["models"]
-        if model in commands
-        and any("python" not in known["hardware"].get(tooling, {}) for tooling in block["hardware"])
-    }
-    said, path = [], os.environ.get("PATH", os.defpath)
-    for name in sorted(name for name in names if name.startswith("python") and "/" not in name):
-        here_is = shutil.which(name)
-        job_has = shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{path}")
-        if here_is and here_is != job_has:
-            said.append(
-                f"toolnoise: programs are run by {job_has}, not by {here_is}, which is {name} here; "
-                "`python:` of a tooling names another"
-            )
-    return said
 
 
 def _folder(profile: str | None) -> Path | None:

@@ -1,11 +1,14 @@
 """What the Snakefile reads of Snakemake beyond its documented language: all of it is here, and a test tries each.
 
 Each function gets the object `workflow` that a Snakefile sees, and reads named attributes of it. Nothing is set, and
-nothing is imported: the Snakefile reads this in every job. pyproject.toml names the versions for which it is true.
+little is imported: the Snakefile reads this in every job. pyproject.toml names the versions for which it is true.
 """
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+
+from toolnoise.base.errors import BadInput
 
 # While the Snakefile is parsed
 
@@ -30,7 +33,7 @@ def snakefile(workflow: Any) -> str:
     return workflow.main_snakefile
 
 
-def given(workflow: Any) -> tuple[Sequence[str], Iterable[str]]:
+def configuration_given(workflow: Any) -> tuple[Sequence[str], Iterable[str]]:
     """The files of `--configfile`, and the words of `--config`."""
     return workflow.configfiles, workflow.config_settings.config_args or ()
 
@@ -43,9 +46,11 @@ def runs_here(workflow: Any) -> bool:
     return workflow.local_exec
 
 
-def executor(workflow: Any) -> str:
-    """What runs the jobs, such as `slurm`; known once the workflow starts."""
-    return workflow.executor_plugin.name
+def require_submitting(workflow: Any) -> None:
+    """Refuse a machine without `sbatch` if Slurm runs the jobs; known once the workflow starts."""
+    if workflow.executor_plugin.name == "slurm" and not shutil.which("sbatch"):
+        wanted = "a login node of the cluster; without --profile, jobs run on this machine"
+        raise BadInput("--executor slurm", "", "no program sbatch on the PATH", wanted)
 
 
 def to_run(workflow: Any, rule: str) -> Iterator[Any]:

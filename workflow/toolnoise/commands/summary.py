@@ -2,24 +2,26 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from toolnoise.base import metric_files
+from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import as_given
+from toolnoise.base.metric_files import part_of
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.base.printing import aligned
-from toolnoise.commands import findings
+from toolnoise.base.printing import aligned, span
 from toolnoise.formulas.equal_runs import BIT_EQUAL
+from toolnoise.formulas.outcomes import ALL
+from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.measures import control_gate
+from toolnoise.measures import control_gate, what_varies
+from toolnoise.measures.what_varies import CHURN, UNKNOWN, VARIES, Rows, extent
 from toolnoise.papers.claims import judging
 from toolnoise.papers.claims.judging import OPEN, REFUTED, STUDY, SUPPORTED, WHOLE
 from toolnoise.papers.claims.sentences import paragraphs
-from toolnoise.programs import adopted_arms
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import dataset_name
@@ -29,11 +31,16 @@ from toolnoise.study.variants import variant
 AGAIN = "toolnoise summary"
 # The metrics of a cell that are shown; all but the last are fractions.
 SHOWN = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
+# Lines of the tables, and runs whose records are read for their times.
+MOST, MOST_TIMED = 9, 2000
+# What is read of a run's record.
+TIMED = {"seconds?": {"*": shapes.AMOUNT}, "observed?": {"device?": shapes.TEXT, "cpu?": shapes.TEXT}}
+Cells = Mapping[Cell, Rows]
 
 
 def as_text(study: Study) -> str:
     """The findings, in at most 15 lines; where more of them can be read; and the page's path."""
-    lines = [*findings.lines(study), *adopted_arms.summary(study), *_claims_decided(study)]
+    lines = [*_findings(study), *_claims_decided(study)]
     cells = f"each cell: {AGAIN} --cells; " if study.cells else ""
     return "\n".join([*lines, f"{cells}the page: {as_given(study.path(layout.PAGE))}"])
 
@@ -72,7 +79,7 @@ def as_json(study: Study) -> dict[str, Any]:
     verdicts = _verdicts(study)
     whole = None if verdicts is None else verdicts[verdicts["part"] == WHOLE]
     told = None if whole is None else whole[["paper", "claim", "says", "side", "verdict"]].to_dict("records")
-    return values | adopted_arms.summary_values(study) | {"claims": told}
+    return values | {"claims": told}
 
 
 def _claims_decided(study: Study) -> list[str]:
@@ -93,8 +100,8 @@ def _verdicts(study: Study) -> pd.DataFrame | None:
 
 
 def _cells(study: Study) -> Iterator[dict[str, Any]]:
-    table = metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
-    table = table[table["group"] == "all"]
+    table = _stability(study)
+    table = table[table["group"] == ALL]
     values = {Cell(*row[:4]): {} for row in table.itertuples(index=False)}
     for row in table.itertuples(index=False):
         values[Cell(*row[:4])][row.metric] = row
@@ -172,3 +179,128 @@ def _number(value: float | None, scale: float, digits: int) -> str:
     scaled = value * scale
     decimals = f"{scaled:.{digits}f}"
     return decimals if float(decimals) else f"{scaled:.1e}".replace("e-0", "e-")
+
+
+# What a study found: how much each source of noise changes, and where the accuracy of all hides it
+# ------------------------------------------------------------------------------------------------
+
+
+def _stability(study: Study) -> pd.DataFrame:
+    return metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
+
+
+def _findings(study: Study) -> Iterator[str]:
+    """What the study found, each on a line of at most 100 columns."""
+    table = _stability(study)
+    measured = what_varies.rows_by_cell(table)
+    yield _head(study, measured, table)
+    yield from _emulated(study)
+    variants = {
+        variant: {cell: measured[cell] for cell in cells} for variant, cells in what_varies.by_variant(measured).items()
+    }
+    churns = [
+        _variant_row(study, variant, VARIES.get(variant, variant), CHURN, chosen)
+        for variant, cells in variants.items()
+        if (chosen := {cell: rows for cell, rows in cells.items() if CHURN in rows})
+    ]
+    # Values, losses and metrics of several tasks have several units.
+    numbers = [
+        _variant_row(study, variant, f"{VARIES.get(variant, variant)}, {cell.model}", measure, {cell: rows})
+        for variant, cells in variants.items()
+        for cell, rows in cells.items()
+        if CHURN not in rows and (measure := what_varies.spread(rows))
+    ]
+    room = MOST - 2 * bool(churns) - 2 * bool(numbers)
+    first = room if not numbers else max(room - len(numbers), room // 2)
+    yield from _limited(("what varies", "the share of answers that change", "runs", "accuracy %"), churns, first)
+    left = room - min(len(churns), first)
+    yield from _limited(("what varies", "how far a number moves", "runs", "its mean, error or loss"), numbers, left)
+    yield from _hidden(study)
+
+
+def _limited(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], room: int) -> Iterator[str]:
+    """A table of so many rows; if there are more, its last line says so."""
+    shown = rows if len(rows) <= room else rows[: room - 1]
+    if shown:
+        yield from aligned([heading, *shown])
+    if rows[len(shown) :]:
+        yield f"... and {len(rows) - len(shown)} more"
+
+
+def _head(study: Study, measured: Cells, table: pd.DataFrame) -> str:
+    """How much ran, how long it took where, and what about it is no training of a real device on real data."""
+    first = table[table["group"] == ALL].groupby(list(Cell._fields), sort=False)[["n_runs", "n_missing"]].first()
+    runs, diverged = (int(number) for number in first.sum())
+    said = [f"{study.name}: {runs} runs of {len(measured)} cells" + (f", {diverged} diverged" if diverged else "")]
+    if all("adopted" in model for model in study.config["models"].values()):
+        said.append("adopted, how they were made is not known here")
+    elif took := _took(study):
+        said.append(took)
+    if synthetic := study.synthetic():
+        said.append(f"synthetic data: {', '.join(synthetic) if len(synthetic) < 4 else f'{len(synthetic)} data sets'}")
+    return "; ".join(said)
+
+
+def _emulated(study: Study) -> Iterator[str]:
+    if emulated := study.emulated():
+        where = ", ".join(emulated) if len(emulated) < 4 else f"{len(emulated)} toolings"
+        yield f"implementation noise is emulated (reduction order) on {where}"
+
+
+def _took(study: Study) -> str:
+    """The time of all trainings and the processors, from the records of the runs."""
+    places = [Path(study.path(layout.RECORD, cell, seed=seed)) for cell in study.cells for seed in study.seeds[cell]]
+    read = [place for place in places if place.exists()] if len(places) <= MOST_TIMED else []
+    records = [shapes.read(place, TIMED, "the record of a run") for place in read]
+    seconds = sum(sum(record.get("seconds", {}).values()) for record in records)
+    machines = [record.get("observed", {}) for record in records]
+    devices = dict.fromkeys(
+        machine.get("cpu", "") if machine.get("device") in (None, "cpu") else machine["device"] for machine in machines
+    )
+    named = ", ".join(filter(None, devices))
+    return f"{span(seconds)} of training" + (f" on {named}" if named else "") if seconds else ""
+
+
+def _variant_row(study: Study, variant: str, called: str, measure: str, cells: Cells) -> tuple[str, ...]:
+    """A variant: what its runs change in its tasks, how many runs a task has, and how good they are."""
+    changed = [rows[measure] for rows in cells.values()]
+    shares = measure == CHURN
+    means = [next((row for name, row in rows.items() if name.endswith("_mean")), UNKNOWN) for rows in cells.values()]
+    counts = {row.runs: f"{row.draws} draws" if row.repeated else f"{row.runs}" for row in changed}
+    least, most = counts[min(counts)], counts[max(counts)]
+    if least != most and least.endswith(draws := " draws") and most.endswith(draws):
+        least = least.removesuffix(draws)
+    moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes(changed, shares=shares)}"
+    return (
+        called,
+        _nothing(study, cells) if variant == "control" else moved,
+        " to ".join(dict.fromkeys((least, most))),
+        extent([row.value * (100 if shares else 1) for row in means]),
+    )
+
+
+def _nothing(study: Study, cells: Iterable[Cell]) -> str:
+    """The verdict on Control."""
+    return what_varies.nothing([control_gate.verdict(study.path(layout.GATE, cell)) for cell in cells])
+
+
+def _hidden(study: Study) -> Iterator[str]:
+    """The part of a test set whose accuracy ranges most over the runs of one cell with most that varies."""
+    path = study.path(layout.COLLECTED, file="runs")
+    table = metric_files.read([path] if Path(path).exists() else [], RUNS)
+    table = table[table["metric"] == "accuracy"]
+    freest = next((name for name in reversed(VARIES) if name != "control" and (table["variant"] == name).any()), "")
+    values: dict[tuple[str, ...], list[float]] = {}
+    for row in table[table["variant"] == freest].itertuples(index=False):
+        values.setdefault((*row[:4], row.group), []).append(100 * row.value)
+    parts = {key: max(found) - min(found) for key, found in values.items() if key[-1] != ALL and found[1:]}
+    if not parts:
+        return
+    *cell, group = place = max(parts, key=parts.get)
+    among, whole = sum(key[:4] == place[:4] for key in parts), (*cell, ALL)
+    if among > 1 and whole in values:
+        widest = f"class {group}" if part_of(group) == "class" else group
+        of_all, of_part = extent(values[whole]), extent(values[place])
+        yield f"accuracy hides it: from run to run {of_all} % of all are right, but {of_part} % of {widest},"
+        cell[1] = dataset_name(cell[1], study.synthetic())
+        yield f"  the widest range of {among} classes and sub-groups ({'/'.join(cell)}, {len(values[place])} runs)"

@@ -23,8 +23,9 @@ def option(metavar: str | tuple[str, ...], says: str, **further: Any) -> Mapping
     return {"metavar": metavar, "help": says, **further}
 
 
-A_STUDY = "a configuration, or the study.json among its results"
-OF_THIS_FOLDER = {"--study": option("FILE", f"{A_STUDY} (the only study of this folder)")}
+OF_THIS_FOLDER = {
+    "--study": option("FILE", "a configuration, or the study.json among its results (the only study of this folder)")
+}
 AS_JSON = {"--json": flag("print JSON")}
 
 

@@ -30,24 +30,12 @@ from toolnoise.formulas.likeliest import unit_dtype
 from toolnoise.study import config, layout, remedies, runs
 from toolnoise.study.cells import MODES, Cell, Profile
 from toolnoise.study.entries import cores, records_steps
-from toolnoise.study.expected import EXPECTED, METRICS
+from toolnoise.study.expected import EXPECTED
 from toolnoise.study.study import Study, is_deterministic
 from toolnoise.training import network
 
 # Weights and logits are float32.
 NUMBER_BYTES = 4
-# One kind of metric file for each kind of job that measures more than a data set.
-MEASURED = (
-    "stability",
-    "ratios",
-    "cross_tooling",
-    "frameworks",
-    "growth",
-    "language",
-    "layers",
-    "overhead",
-    "remedies",
-)
 UNITS = {"cpu": "core-hours", "gpu": "GPU-hours", "tpu": "TPU-hours"}
 
 
@@ -253,14 +241,14 @@ def _jobs(study: Study) -> dict[str, int]:
     def jobs(*verbs: str) -> int:
         return sum(len(list(EXPECTED[verb].places(study))) for verb in verbs)
 
-    measures = sum(len(list(METRICS[kind].places(study))) for kind in MEASURED)
+    measures = [verb for verb, kind in EXPECTED.items() if verb.startswith("measure") and kind.needed]
     return {
         "data sets": jobs("prepare", "gather-labels"),
         "trainings": jobs("train", "run-program"),
         "predictions": jobs("predict", "dump-outcomes", "remedy", "predict-elsewhere"),
         "layers": jobs("dump-layers", "dump-continuations"),
         "profiles": jobs("profile"),
-        "checks and measures": jobs("check-control", "check-program") + measures,
+        "checks and measures": jobs("check-control", "check-program", *measures),
         "figures and tables": len(study.figures),
     }
 

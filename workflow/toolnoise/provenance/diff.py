@@ -1,13 +1,15 @@
 """The differences between two studies' results, file by file and cell by cell, and between what results came from.
 
 The time and place at which something was made are reported, but do not count as a difference of results: records hold
-seconds and the observed machine, histories a column of seconds. All other files are compared as bytes.
+seconds and the observed machine, histories a column of seconds. All other files are compared as bytes. The report is
+JSON-like values, or lines for a person.
 """
 
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any, NamedTuple
 from toolnoise.base.arrays import arrays_that_differ, first_element, read_npy, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, read_text, readable
+from toolnoise.base.printing import aligned, escaped
 from toolnoise.base.progress import progress
 from toolnoise.provenance import statements, tree
 from toolnoise.provenance.statements import CODE, COMMIT, INPUT, LOCK, PACKAGE, RESOURCE, SOURCE, Statement
@@ -163,7 +166,7 @@ def _rows(value_a: Any, value_b: Any) -> list[dict[str, Any]]:
 OCCASION = ("seconds", "observed", "resumed_after")
 BLOCK = 1 << 20
 TEXT = (".csv", ".html", ".ipynb", ".md", ".svg", ".tex")
-SHOWN = 80
+LONGEST = 80
 TIMES = "in times and machine alone"
 NULL_OR_MISSING = "null in one of them, missing in the other"
 
@@ -180,7 +183,9 @@ class Change(NamedTuple):
 
     def told(self, between: str) -> str:
         """The two values on one line, shortened."""
-        return NULL_OR_MISSING if self.a is None and self.b is None else f"{shown(self.a)}{between}{shown(self.b)}"
+        return (
+            NULL_OR_MISSING if self.a is None and self.b is None else f"{shortened(self.a)}{between}{shortened(self.b)}"
+        )
 
 
 def compare(path_a: Path, path_b: Path) -> str:
@@ -222,10 +227,10 @@ def changes(value_a: Any, value_b: Any, key: str = "") -> Iterator[Change]:
         yield Change(key, value_a, value_b)
 
 
-def shown(value: Any) -> str:
+def shortened(value: Any) -> str:
     """A value on one line, shortened."""
     text = "-" if value is None else value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def _without_occasion(path: Path) -> Any:
@@ -251,3 +256,138 @@ def _first_byte(path_a: Path, path_b: Path) -> int | None:
             place += len(a)
     pairs = enumerate(zip(a, b, strict=False))
     return place + next((index for index, (x, y) in pairs if x != y), min(len(a), len(b)))
+
+
+# As lines for a person, by the names that --json has
+
+# Items listed of a long list, and rows of a long table.
+LISTED = 10
+# Enough digits to distinguish two digests by eye.
+DIGITS = 12
+# What is told as A's and B's.
+PAIRS = ("emulated_noise", "moved_bit", "epochs", "status", "test_accuracy", "test_loss", "train_loss", "accuracy")
+LABELS = {
+    "initial_equal": "initial weights equal",
+    "only_a": "only in A",
+    "only_b": "only in B",
+    "but_for_times": "equal except times",
+}
+
+
+def as_text(compared: Mapping[str, Any]) -> str:
+    """The differences between A and B."""
+    lines = [f"A  {escaped(compared['a'])}", f"B  {escaped(compared['b'])}", ""]
+    told = {"run": _run, "cell": _cell, "results": _study}[compared["kind"]]
+    for part in compared.get("studies", [compared]):
+        lines += [f"study {escaped(part['name'])}"] if "name" in part else []
+        lines += [*_origins_as_text(part["made_from"]), "", *told(part), ""]
+    if compared["kind"] == "results":
+        lines += _facts({f"only_{side}": compared[f"only_{side}"] for side in "ab"})
+        equal = "every file except times"
+    else:
+        missing = _not_compared(compared.get("runs", [compared]))
+        equal = "weights and other arrays, history except times" + (f" ({missing})" if missing else ", predictions")
+    lines += ["", f"bit-equal: {equal}" if compared["equal"] else "they differ"]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+
+
+def _not_compared(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The runs whose predictions were not compared, with the reasons; nothing if all were."""
+    why = [run["predictions"]["not_compared"] for run in runs if "not_compared" in run["predictions"]]
+    of_runs = f" for {len(why)} of {len(runs)} shared runs" if len(runs) > 1 else ""
+    return f"dumps of predictions were not compared{of_runs}: {'; '.join(dict.fromkeys(why))}" if why else ""
+
+
+def _origins_as_text(parts: Mapping[str, Any]) -> Iterator[str]:
+    for part, rows in parts.items():
+        told = [f"{escaped(row['key'])}: {_change(row['a'], row['b'])}" for row in rows or ()]
+        told = told or ["the same" if rows is not None else "not known for both: a statement is missing"]
+        yield from (f"{'' if number else part:<12} {line}" for number, line in enumerate(told))
+
+
+def _change(old: Any, new: Any) -> str:
+    if old is None and new is None:
+        return NULL_OR_MISSING
+    if isinstance(old, list) and isinstance(new, list) and all(isinstance(item, str) for item in (*old, *new)):
+        signs = [f"-{item}" for item in old if item not in new] + [f"+{item}" for item in new if item not in old]
+        if signs:
+            return escaped(" ".join(signs))
+    texts = map(shortened, (old, new))
+    return escaped(" -> ".join(text[:DIGITS] if re.fullmatch(r"[0-9a-f]{40,64}", text) else text for text in texts))
+
+
+def _run(compared: Mapping[str, Any]) -> Iterator[str]:
+    parted = dict(compared["parting"])
+    tensors = [row for row in parted.pop("tensors") if row["l2"] != 0]
+    arrays = [f"{escaped(row['array'])}: {escaped(row['first'])}" for row in compared["other_arrays"]["differ"]]
+    yield from (*_facts(parted), "", *_table(tensors[:LISTED]), *_more(tensors), "", *arrays[:LISTED], *_more(arrays))
+    yield from ("", "predictions", *_facts(compared["predictions"]))
+
+
+def _cell(compared: Mapping[str, Any]) -> Iterator[str]:
+    rows = []
+    for run in compared["runs"]:
+        parted, predictions = run["parting"], run["predictions"]
+        row = {"seed": run["seeds"][0], "equal": run["equal"], "first_epoch": parted["weights_differ_from_epoch"]}
+        row |= {name: predictions[name] for name in ("churn", "mean_absolute_difference") if name in predictions}
+        rows.append(row | {"l2_unit": parted["l2_unit"], "test_accuracy": _pair(*parted["test_accuracy"])})
+    yield from (*_table(rows), "")
+    arrays = dict.fromkeys(row["array"] for run in compared["runs"] for row in run["other_arrays"]["differ"])
+    yield from _facts({**compared["seeds"], "other_arrays_that_differ": [*arrays], **compared["summary"]})
+    means = [{"mean_of": name, **about} for name, about in compared["summary"]["metrics"].items() if about["n_runs"]]
+    yield from ("", *_table(means), "", _not_compared(compared["runs"]))
+
+
+def _study(compared: Mapping[str, Any]) -> Iterator[str]:
+    yield from _facts({name: value for name, value in compared.items() if name not in ("name", "differ", "cells")})
+    differ, rows = compared["differ"], []
+    yield from (f"differs: {escaped(row['path'])}, {escaped(row['first'])}" for row in differ[:LISTED])
+    yield from _more(differ)
+    for cell in compared["cells"]:
+        summary = dict(cell.get("summary", {}))
+        means = {name: about["value"] for name, about in summary.pop("metrics", {}).items() if about["n_runs"]}
+        equal = f"only in {cell['only'].upper()}" if "only" in cell else cell["equal"]
+        rows.append({"cell": cell["cell"], "equal": equal, **summary, **means})
+        if "damaged" in cell:
+            yield f"cannot be compared: {escaped(cell['cell'])}: {escaped(cell['damaged'])}"
+    yield from ("", *_table(rows))
+
+
+def _facts(values: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each value but those that are absent or empty, or have a table."""
+    for name, value in values.items():
+        if name in PAIRS and value != [None, None]:
+            yield f"{_label(name):<26} {_pair(*value)}"
+        elif name not in PAIRS and value is not None and value != [] and not isinstance(value, dict):
+            yield f"{_label(name):<26} {_text(value)}"
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Rows as aligned columns, by the names in all of them."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[_text(row[name]) if name in row else "" for name in names] for row in rows]
+    return aligned([[_label(name) for name in names], *cells]) if rows else []
+
+
+def _more(values: Sequence[Any]) -> list[str]:
+    return [f"... and {len(values) - LISTED} more"] if len(values) > LISTED else []
+
+
+def _label(name: str) -> str:
+    return LABELS.get(name, name.replace("_", " "))
+
+
+def _pair(a: Any, b: Any) -> str:
+    change = f" ({b - a:+.4g})" if isinstance(a, float) and isinstance(b, float) else ""
+    return _text(a) if a == b else f"{_text(a)} -> {_text(b)}{change}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        more = ", ..." if len(value) > LISTED else ""
+        return escaped(f"{len(value)}: {', '.join(map(str, value[:LISTED]))}{more}")
+    return escaped(shortened(value))

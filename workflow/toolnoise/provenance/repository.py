@@ -115,7 +115,7 @@ def committed(sha: str) -> datetime | None:
     return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None) if seconds else None
 
 
-def named(revision: str) -> str | None:
+def commit_of_revision(revision: str) -> str | None:
     """The commit that a revision of this repository, such as a tag or the start of its digest, names."""
     answer = git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     return answer.decode().strip() if answer else None

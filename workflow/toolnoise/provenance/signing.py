@@ -96,7 +96,7 @@ def signed_by(key: str | Path, revoked: str | Path | None = None) -> Iterator[De
 
 def not_before(asked: str) -> Demand:
     """The demand that the root is of a date or time, UTC unless it has an offset, or of a commit here, or later."""
-    oldest = _time(asked) if DATE.fullmatch(asked) else repository.named(asked)
+    oldest = _time(asked) if DATE.fullmatch(asked) else repository.commit_of_revision(asked)
     if oldest is None:
         raise BadInput("command line", "--not-before", f"found {asked!r}", AGE)
 

@@ -6,13 +6,14 @@ import secrets
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import escaped
-from toolnoise.commands.demands import DEMANDS, demanded
 from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, flag, option, show
 
 if TYPE_CHECKING:
@@ -21,6 +22,20 @@ if TYPE_CHECKING:
     from toolnoise.provenance.tree import Results
 
 UNITS = {"s": "seconds", "min": "minutes", "h": "hours"}
+# What `audit` and `import` may demand of the root.
+DEMANDS = {
+    "--require-signature": option(
+        "KEY", "require a signature of this public key on the root, the page's statement, which names all others"
+    ),
+    "--revoked-keys": option(
+        "FILE", "reject signatures by these keys: public keys, one on each line, or a list from `ssh-keygen -k`"
+    ),
+    "--not-before": option(
+        "DATE_OR_COMMIT",
+        "reject a root that is older: made before this date (UTC unless it has an offset), or by a commit that "
+        "does not descend from this one",
+    ),
+}
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -36,6 +51,21 @@ def _run(options: argparse.Namespace) -> None:
             audit = _examined(place, options, demands)
         show((as_json if options.json else as_text)(audit, options.strict))
     sys.exit(0 if audit.is_clean(options.strict) else 1)
+
+
+@contextmanager
+def demanded(options: argparse.Namespace) -> "Iterator[list[Demand]]":
+    """What the options of a command line demand of the root."""
+    from toolnoise.provenance import signing
+
+    if options.revoked_keys and not options.require_signature:
+        raise BadInput("command line", "--revoked-keys", "no signature is required", "--require-signature beside it")
+    demands = [signing.not_before(options.not_before)] if options.not_before else []
+    with ExitStack() as stack:
+        if options.require_signature:
+            key = signing.signed_by(options.require_signature, options.revoked_keys)
+            demands.append(stack.enter_context(key))
+        yield demands
 
 
 def _examined(place: Path, options: argparse.Namespace, demands: "list[Demand]") -> "Audit":

@@ -11,11 +11,11 @@ from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import archive, diff_text
+    from toolnoise.provenance import archive, diff
 
     with archive.opened(options.a, options.b) as pair:
         found = compared(*pair)
-    show(found if options.json else diff_text.as_text(found))
+    show(found if options.json else diff.as_text(found))
     sys.stdout.flush()
     sys.exit(0 if found["equal"] else 1)
 

@@ -1,81 +1,55 @@
-"""`toolnoise doctor`: what this machine is, and which toolings it can run.
+"""`toolnoise doctor`: what this machine has, a line each, and which toolings it can run.
 
-No framework is imported, so this works on a machine without one, a GPU or /proc. The reason why a tooling cannot run
-has the words in which a run would be refused.
+No framework is imported, so this works on a machine without one, a GPU or /proc. Why a tooling cannot run here is what
+a run on it is refused with.
 """
 
 import argparse
-import sys
-from typing import Any
+import shutil
+from collections.abc import Iterator
 
-from toolnoise.base.printing import aligned
-from toolnoise.commands.verb import A_STUDY, AS_JSON, MORE, Verb, flag, option, show
-from toolnoise.study.programs import ENGINE
+from toolnoise.base.printing import size
+from toolnoise.commands.verb import MORE, Verb
 
-PACKAGES = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|numpy|nvidia-.*|snakemake|toolnoise"
-
-
-def _run(options: argparse.Namespace) -> None:
-    from toolnoise.study import config, grid
-
-    if options.study:
-        hardware = grid.load(options.study).config["hardware"]
-    else:
-        # Toolings for training programs need nothing installed but what these need.
-        hardware = {name: entry for name, entry in config.registered("hardware").items() if entry["engine"] != ENGINE}
-    found = examine(hardware)
-    # Of a study, what cannot run matters most.
-    show(found if options.json else as_text(found, every=bool(options.study) or options.all))
-    # A study needs all its toolings; without a study one of the registry is enough.
-    able = [not reason for reason in found["hardware"].values()]
-    sys.exit(0 if (all if options.study else any)(able) else 1)
+FRAMEWORKS = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|nvidia-cudnn.*"
+PACKAGES = "toolnoise|snakemake|numpy|scipy|pandas"
+PROGRAMS = ("ssh-keygen", "conda", "sbatch")
 
 
-def examine(hardware: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """This machine, its accelerators and packages, and for each tooling why it cannot run here (empty: it can)."""
+def _run(_options: argparse.Namespace) -> None:
+    for what, found in _findings():
+        print(f"{what:<12}{found}")
+
+
+def _findings() -> Iterator[tuple[str, str]]:
     from toolnoise.base import environment
     from toolnoise.engines import accelerators, serving
+    from toolnoise.study import config
+    from toolnoise.study.programs import ENGINE
 
-    return {
-        "machine": environment.machine(),
-        "gpus": [gpu._asdict() for gpu in accelerators.gpus()],
-        "tpus": accelerators.tpu(),
-        "packages": environment.installed(PACKAGES),
-        "hardware": {name: serving.why_not({"name": name, **entry}) for name, entry in hardware.items()},
-    }
-
-
-def as_text(found: dict[str, Any], every: bool) -> str:
-    """The findings, for a person; without `every`, only those toolings that can run here."""
-    machine = found["machine"]
-    memory = f", {machine['memory_mib'] / 1024:.1f} GiB" if machine["memory_mib"] else ""
-    gpus = [f"{gpu['name']} (driver {gpu['driver'] or 'unknown'})" for gpu in found["gpus"]]
-    lines = [
-        f"machine   {machine['host']}, {machine['system']}, Python {machine['python']}",
-        f"CPU       {machine['cpu']}, {machine['cores']} cores{memory}",
-        f"          {' '.join(machine['cpu_flags']) or 'no instruction sets known'}",
-        f"GPUs      {', '.join(gpus) or 'none'}",
-        f"TPUs      {', '.join(found['tpus']) or 'none'}",
-        f"packages  {', '.join(f'{name} {version}' for name, version in found['packages'].items())}",
-        "",
-    ]
-    reasons = found["hardware"]
-    if every:
-        rows = [(name, "no" if reason else "yes", reason) for name, reason in reasons.items()]
-        return "\n".join(lines + aligned([("hardware", "served", "why not"), *rows]))
-    able = [name for name, reason in reasons.items() if not reason]
-    lines += ["can run here:", *(f"  {name}" for name in able)] if able else []
-    return "\n".join([*lines, f"cannot run here: {len(reasons) - len(able)} others; `toolnoise doctor --all` says why"])
+    machine = environment.machine()
+    yield "machine", f"{machine['host']}, {machine['system']}, Python {machine['python']}"
+    yield "processor", f"{machine['cpu']}: {' '.join(machine['cpu_flags']) or 'no instruction sets known'}"
+    yield "cores", f"{machine['cores']}"
+    yield "memory", f"{machine['memory_mib'] / 1024:.1f} GiB" if machine["memory_mib"] else "unknown"
+    yield "free disk", f"{size(shutil.disk_usage('.').free)} in this folder"
+    yield "GPUs", ", ".join(f"{gpu.name} (driver {gpu.driver or 'unknown'})" for gpu in accelerators.gpus()) or "none"
+    yield "TPUs", ", ".join(accelerators.tpu()) or "none"
+    for what, names in (("frameworks", FRAMEWORKS), ("packages", PACKAGES)):
+        found = environment.installed(names)
+        yield what, ", ".join(f"{name} {version}" for name, version in found.items()) or "none"
+    for program in PROGRAMS:
+        yield program, shutil.which(program) or "not found"
+    for name, entry in config.registered("hardware").items():
+        # Those of training programs need nothing installed but what the programs need.
+        if entry["engine"] != ENGINE and not serving.why_not({"name": name, **entry}):
+            yield "can run", name
 
 
 VERB = Verb(
     group=MORE,
-    says="describe this machine and list what can run here",
-    example="toolnoise doctor --study my-study.yaml",
+    says="list what this machine has, and the toolings that can run here",
+    example="toolnoise doctor",
     run=_run,
-    arguments={
-        "--study": option("FILE", A_STUDY),
-        "--all": flag("also those that it cannot run, with the reason"),
-        **AS_JSON,
-    },
+    arguments={},
 )

@@ -1,1 +1,0 @@
-"""The verb of cost, with its arguments, help, group and function (`VERB`)."""
