@@ -8,10 +8,9 @@ import pytest
 from toolnoise.base import errors
 from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
-from toolnoise.papers import notebook_values
 from toolnoise.papers.published import paper_items
 from toolnoise.study import config, figure_files, figure_kinds, grid
-from toolnoise.study.cells import Cell, Network, Pair
+from toolnoise.study.cells import Cell, Network
 from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_kinds import FIGURES, Grid
 from toolnoise.study.study import Figure, Study
@@ -135,26 +134,12 @@ def test_ratios_show_variants_beside_algo_or_algo_impl_and_models_with_batch_nor
     assert [model for model, _ in figure.tasks] == ["smallcnn", "smallcnn-bn"]
 
 
-def test_what_compares_noise_needs_a_source_that_varies():
-    still = names(cells(("smallcnn", "smallcnn-bn"), variants=("control",)))
-    assert not {"per_class", "batch_norm", "noise_by_source"} & set(still)
-
-
 def test_components_need_runs_of_several_draws():
     assert "components" not in names(cells())
     mine = {cell: [1, 2] for cell in cells(variants=("algo_impl", "impl"))}
     mine[cells(variants=("impl",))[0]] = [10_001, 10_002, 20_001, 20_002]
     resolved = {"datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
     assert [cell.variant for cell in Grid(study_of(resolved, mine), mine).with_draws()] == ["impl"]
-
-
-def test_each_task_on_two_toolings_has_a_figure_across_them():
-    mine = cells(("smallcnn", "resnet18"), hardware=("cpu", "noisy"))
-    pairs = [Pair("resnet18", "digits", "cpu", "noisy", "control")]
-    (figure,) = found(mine, pairs=pairs)["across_toolings"]
-    assert figure == Figure(
-        "across_toolings-resnet18-digits", "across_toolings", ("cpu", "noisy"), (("resnet18", "digits"),)
-    )
 
 
 ORDER = cells(("small-b32", "small-b1297"), variants=("shuffle",))
@@ -171,21 +156,7 @@ def test_models_that_differ_in_their_batch_size_alone_are_the_figure_of_the_orde
     assert others == {("smallcnn", "digits")}
 
 
-@pytest.mark.parametrize(
-    "some",
-    [
-        cells(("small-b32", "small-b1297"), variants=("init",)),
-        cells(("small-b32", "small-b1297-bn"), variants=("shuffle",)),  # another network
-        [*cells(("small-b32",), variants=("shuffle",)), *cells(("small-b1297",), ("faces",), variants=("shuffle",))],
-    ],
-    ids=["another source", "another network", "another data set"],
-)
-def test_what_differs_otherwise_is_no_figure_of_the_order(some):
-    recipe_of = {cell[:2]: "large" if "1297" in cell.model else "plain" for cell in some}
-    assert "order" not in names(some, recipe_of=recipe_of)
-
-
-@pytest.mark.parametrize("kind", ["batch_norm", "across_toolings", "partings", "order", "table5", "remedies"])
+@pytest.mark.parametrize("kind", ["batch_norm", "table5"])
 def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out_else(kind, written, built, refused):
     written["grid"][0] |= {"hardware": ["cpu"], "variants": ["algo_impl", "control"]}
     assert kind not in built(written).figure_kinds
@@ -199,17 +170,6 @@ def test_figures_asked_for_are_the_ones_there_are(written, built):
     written["figures"] = ["table2"]
     tasks = (("smallcnn", "digits"),)
     assert built(written).figures == (Figure("table2", "table2", ("cpu", "noisy"), tasks),)
-
-
-def test_a_block_is_in_no_figure_that_it_is_excluded_from(written, built):
-    (block,) = written["grid"]
-    both = ["batch_norm", "table2"]
-    written["grid"] = [block, block | {"models": ["smallcnn-bn"], "excluded_from": both}]
-    study = built(written)
-    tasks = {figure.name: {model for model, _ in figure.tasks} for figure in study.figures}
-    assert tasks["table2"] == {"smallcnn"}
-    assert tasks["noise_by_source-cpu"] == {"smallcnn", "smallcnn-bn"}
-    assert "batch_norm" not in study.figure_kinds  # it needs both
 
 
 def test_a_cell_is_excluded_alone_though_its_tooling_and_its_task_are_shown(written, built):
@@ -257,14 +217,6 @@ def test_figures_of_language_show_the_models_of_text_and_no_others():
     shown = {dataset for kind in ("language", "table_language") for figure in both[kind] for _, dataset in figure.tasks}
     assert shown == {"poem"}
     assert not {"language", "table_language"} & set(names(cells()))
-
-
-def test_the_width_is_a_parameter_of_figures_and_not_of_tables(written, built):
-    for width in (None, 7):
-        study = built(written | ({"figure_width": width} if width else {}))
-        for figure in study.figures:
-            given = notebook_values.values(study, figure)
-            assert given.get("width") == (width if figure_kinds.KINDS[figure.notebook].category == FIGURES else None)
 
 
 def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_of_no_kind():
@@ -317,12 +269,6 @@ def test_where_the_papers_toolings_are_each_item_is_its_own_figure():
     }
 
 
-def test_where_they_are_not_an_item_is_all_figures_of_its_kind():
-    some = shown("noise_by_source-cpu", "noise_by_source-cpu-eigen")
-    for target in ("fig2", "fig11", "fig13"):
-        assert paper_items.of_target(target, some, "mine.yaml", {}) == tuple(some)
-
-
 def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused):
     some = shown("table2", "noise_by_source-v100")
     assert refused(paper_items.of_target, "fig13", some, "mine.yaml", {}) == (
@@ -338,7 +284,6 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
     ("only", "target", "toolings", "profiles"),
     [
         ("p100", "fig2", "v100", "slurm, slurm-v100"),
-        ("t4", "fig11", "p100", "slurm, slurm-p100"),
         ("v100", "fig6", "v100, p100, rtx5000, rtx5000-tc, tpu-v2-8", "slurm, slurm-rtx5000"),
         # No Slurm profile has a TPU: on a machine with one, this is typed.
         (
@@ -363,7 +308,6 @@ def test_an_item_that_a_profile_cannot_make_names_the_toolings_and_the_profiles_
 @pytest.mark.parametrize(
     ("only", "target", "line"),
     [
-        (["v100"], "fig2", ""),
         (
             ["p100", "v100", "rtx5000", "rtx5000-tc"],
             "fig6",
@@ -379,13 +323,7 @@ def test_toolings_that_an_item_has_and_a_profile_lacks_are_named(only, target, l
     for _ in "12":
         assert paper_items.of_target(target, study.figures, PAPER, written)
     said = capsys.readouterr().err
-    assert said == (f"toolnoise: warning: {PAPER}: {target}: {line}\n" if line else "")
-
-
-def test_figure_9_is_both_of_its_halves():
-    some = shown("overhead-networks", "overhead-kernel-size")
-    assert paper_items.of_target("fig9", some, "mine.yaml", {}) == tuple(some)
-    assert [figure for half in "ab" for figure in paper_items.of_target(f"fig9{half}", some, "x", {})] == some
+    assert said == f"toolnoise: warning: {PAPER}: {target}: {line}\n"
 
 
 def test_what_a_study_has_on_no_tooling_is_not_the_fault_of_the_profile(refused):
@@ -409,14 +347,6 @@ def test_kernels_are_shown_by_tooling_and_the_cost_of_determinism_by_kernel_size
         "overhead-kernel-size": sized,
     }
     assert all(figure.hardware == ("cpu", "v100") for figure in mine["overhead"])
-
-
-def test_published_times_are_compared_with_the_times_there_are():
-    (comparison,) = found(cells(), networks=networks("vgg19", "mine"))["paper_vs_ours"]
-    assert comparison.tasks == (("vgg19", ""), ("mine", ""))  # the smallest of all networks is among the numbers
-    assert comparison.hardware == ("v100",)
-    assert "paper_vs_ours" not in names(cells(), networks=networks("vgg19", hardware=("cpu",)))
-    assert "paper_vs_ours" not in names(cells(), networks=networks("mine"))
 
 
 def test_published_numbers_are_shown_where_a_gpu_has_one_to_compare():

@@ -56,11 +56,6 @@ def test_every_model_that_a_claim_names_is_registered():
     assert named <= set(config.registered("models"))
 
 
-def test_every_claim_has_one_verdict(whole):
-    assert list(whole.index) == [claim["name"] for claim in CLAIMED]
-    assert set(whole["verdict"]) <= {SUPPORTED, OPEN, CERTAIN, "refuted", "not published"}
-
-
 def test_published_items_exist():
     items = {judging._item(number) for path in judging.NUMBERS for number in published.read(path)}
     assert {item for claim in CLAIMED for item in claim.get("published", {}).get("items", ())} <= items
@@ -91,7 +86,6 @@ def test_of_table_2s_twenty_comparisons_five_are_below_five_percent_and_two_rema
     ("of", "over", "model", "ratio"),
     [
         ("impl", "algo_impl", "smallcnn", 0.32),
-        ("impl", "algo_impl", "resnet18", 0.92),
         ("impl", "algo", "resnet18", 1.14),
     ],
 )
@@ -187,13 +181,6 @@ def test_the_units_of_unequal_arms_are_both_told(verdicts):
     replicated = verdicts[(verdicts["claim"] == "sources-alike-sd") & (verdicts["part"] != "all")]
     assert set(replicated["n_units"]) == {"100", "25"}
     assert verdicts[verdicts["claim"] == "sd-without-algo"]["n_units"].tolist() == ["5", *["10"] * 9, "5"]
-
-
-def test_a_number_without_a_spread_is_shown_and_decides_nothing(whole):
-    churn = whole.loc["algo-above-impl-churn"]
-    assert churn["value"] == pytest.approx(14.89 / 14.68)
-    assert churn["note"] == "no spread is published"
-    assert np.isnan(churn["adjusted"])
 
 
 def test_an_interval_agrees_with_the_p_value_beside_it_and_stands_in_the_sentence(verdicts):

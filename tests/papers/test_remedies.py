@@ -1,4 +1,4 @@
-"""Remedies: the score of Summers & Dinneen against their own table, and sets of remedies."""
+"""Remedies: their sets, Summers & Dinneen's score against their own table, and the metric file of a cell."""
 
 import itertools
 
@@ -7,14 +7,17 @@ import pytest
 from scipy import stats
 
 from toolnoise import streams
+from toolnoise.base import arrays, metric_files
 from toolnoise.datasets.prepared import Split
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
+from toolnoise.papers.remedies import measure as measures_remedies
+from toolnoise.papers.remedies import metric
 from toolnoise.papers.remedies.dump import seen
-from toolnoise.papers.remedies.metric import MEASURES, measure, reduction, variability_reduction
+from toolnoise.papers.remedies.metric import MEASURES, REMEDIES, measure, reduction, variability_reduction
 from toolnoise.study import config, published
-from toolnoise.study import remedies as remedy_sets
-from toolnoise.study.remedies import PLAIN, SETS, View, remedies, remedy
+from toolnoise.study.cells import Cell
+from toolnoise.study.remedies import PLAIN, SETS, View, remedies
 
 # The score that Summers & Dinneen report without a formula, against their own table
 
@@ -44,12 +47,6 @@ def test_the_score_gives_all_eight_published_values():
     found = [round(100 * variability_reduction(single, remedied)) for remedied in remedies.values()]
     assert found == [48, 21, 16, 21, 33, 37, 58, 61]
     assert found == [round(100 * remedied["variability_reduction"]) for remedied in remedies.values()]
-
-
-def test_nothing_changed_is_no_reduction_and_equal_runs_are_all_of_it():
-    single = table("remedies-replicated")["single"]
-    assert variability_reduction(single, single) == 0
-    assert variability_reduction(single, dict.fromkeys(MEASURES, 0.0) | {"correlation": 1.0}) == pytest.approx(1)
 
 
 def test_a_pair_that_loses_by_being_averaged_is_as_far_from_equal_runs_as_one_that_gains():
@@ -117,8 +114,8 @@ def test_its_rows_are_those_of_a_cells_stability():
         *("churn", "correlation_pearson", "correlation_spearman"),
         *("ensemble_accuracy_change", "ensemble_cross_entropy_change"),
     }
-    for metric, group, estimate in rows:
-        assert estimate == stable[metric, group], metric
+    for name, group, estimate in rows:
+        assert estimate == stable[name, group], name
 
 
 def by_dropping(pairs):
@@ -207,20 +204,6 @@ def test_runs_of_one_cycle_have_views_alone_and_others_their_snapshots_alone_and
     assert remedies(["flip", "flip+crops9"], 5) == wanted
 
 
-def test_a_name_says_which_views_of_which_snapshots():
-    for name, views in SETS.items():
-        assert remedy(name) == (False, views)
-        assert remedy(f"{remedy_sets.SNAPSHOTS}+{name}") == (True, views)
-    assert remedy("snapshots") == (True, (PLAIN,))
-
-
-def test_passes_count_each_view_of_each_snapshot_once():
-    assert remedy_sets.passes(remedies(["crops25", "crops81", "flip+crops9"], 1), 1) == 81 + 9
-    assert remedy_sets.passes(remedies(["flip", "flip+crops81"], 5), 5) == 5 * 162
-    assert remedy_sets.passes(["snapshots"], 5) == 5
-    assert remedy_sets.passes([], 1) == 0
-
-
 def by_pixel(image, margin, view, beyond=0):
     """One view of one image, a pixel at a time."""
     height, width = image.shape[0] - margin, image.shape[1] - margin
@@ -271,3 +254,74 @@ def test_text_is_seen_as_it_is_and_in_no_other_way():
     np.testing.assert_array_equal(found, tokens)
     with pytest.raises(AssertionError):
         list(seen(tokens, 0, SETS["flip"]))
+
+
+CELL = Cell("mine", "digits", "cpu", "algo_impl")
+OF_CELL = np.arange(60) % 3
+OF_DUMPS = np.random.Generator(np.random.Philox(2))
+LOGITS = (OF_DUMPS.normal(size=(5, 60, 3)) + 1.5 * np.eye(3)[OF_CELL]).astype(np.float32)
+REMEDY_NAMES = ["flip", "snapshots"]
+DUMPED = np.stack([LOGITS + 0.6 * OF_DUMPS.normal(size=LOGITS.shape) for _ in REMEDY_NAMES]).astype(np.float32)
+DIVERGED = [False, False, True, False, False]
+KEPT = ~np.array(DIVERGED)
+RUNS = {"seeds": [1, 2, 3, 4, 5], "diverged": DIVERGED}
+
+
+@pytest.fixture
+def measured(tmp_path, make_dump):
+    """Measure the cell; `single` are the logits of other runs. Returns the rows by remedy and metric."""
+    data = {"maximum": np.array(255), "classes": np.array(list("abc"))}
+    for part in ("train", "test"):
+        data |= {f"{part}_images": np.zeros((60, 2, 2, 1), np.uint8), f"{part}_labels": OF_CELL}
+    arrays.write_npz(tmp_path / "data.npz", data)
+    cell = make_dump(np.where(KEPT[:, None, None], LOGITS, np.nan), "single", **RUNS)
+
+    def call(single=None, stack=DUMPED, **index):
+        dumps = (
+            [] if stack is None else [make_dump(stack, "remedied", **{"remedies": REMEDY_NAMES, **RUNS, **index})[0]]
+        )
+        others = [] if single is None else [make_dump(single, "other")[0]]
+        read = tmp_path / "data.npz", *cell, dumps, others
+        measures_remedies.measure(CELL, 0, *read, out=tmp_path / "out.csv")
+        rows = metric_files.read(tmp_path / "out.csv", REMEDIES)
+        assert set(rows["group"]) == {"all"}
+        assert {tuple(row[:4]) for row in rows.itertuples(index=False)} == {CELL}
+        return {(row.remedy, row.metric): row for row in rows.itertuples(index=False)}
+
+    return call
+
+
+def estimate(row):
+    return row.value, row.ci_low, row.ci_high
+
+
+def test_every_remedy_has_the_measures_of_its_runs_and_its_reduction_against_them(measured):
+    rows = measured()
+    single = metric.measure(LOGITS[KEPT], OF_CELL)
+    assert {remedy for remedy, _ in rows} == {"single", *REMEDY_NAMES}
+    assert ("single", "variability_reduction") not in rows
+    for name, layers in zip(REMEDY_NAMES, DUMPED, strict=True):
+        under = metric.measure(layers[KEPT], OF_CELL)
+        assert rows[name, "churn"].value == pytest.approx(under.measures["churn"])
+        assert rows[name, "accuracy_sd"].value == pytest.approx(under.measures["accuracy_sd"])
+        assert estimate(rows[name, "variability_reduction"]) == metric.reduction(single, under, same_runs=True)
+
+
+def test_a_diverged_run_is_missing_from_all(measured):
+    assert {(row.n_runs, row.n_missing) for row in measured().values()} == {(4, 1)}
+
+
+def test_other_runs_are_what_all_is_held_against_the_single_ones_too(measured):
+    other = (LOGITS + OF_DUMPS.normal(size=LOGITS.shape)).astype(np.float32)
+    rows = measured(single=other)
+    before = metric.measure(other, OF_CELL)
+    for name, layers in (("single", LOGITS), ("flip", DUMPED[0])):
+        wanted = metric.reduction(before, metric.measure(layers[KEPT], OF_CELL), same_runs=False)
+        assert estimate(rows[name, "variability_reduction"]) == wanted
+    assert rows["single", "churn"].value == pytest.approx(metric.measure(LOGITS[KEPT], OF_CELL).measures["churn"])
+
+
+def test_a_dump_of_other_runs_than_the_cells_is_one_line(measured, refused):
+    line = refused(lambda: measured(seeds=[1, 2, 3, 4, 6]))
+    assert "remedied.npy: found runs [1, 2, 3, 4" in line
+    assert line.endswith("single.npy")
