@@ -8,7 +8,7 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import VERSION, concatenate, read, write
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.stats.estimates import Estimate
 
 CELL = ("small_cnn", "digits", "cpu", "algo")

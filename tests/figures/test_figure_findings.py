@@ -13,7 +13,7 @@ from toolnoise.formulas.sd_ratio import independent_errors_sd
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
 from toolnoise.formulas.weights import apart
 from toolnoise.papers.classes import draw as classes
-from toolnoise.papers.classes.labels import apart as labels_apart
+from toolnoise.papers.classes.draw import apart as labels_apart
 from toolnoise.papers.growth import draw as growth
 from toolnoise.papers.language import draw as language
 from toolnoise.papers.layers import draw as layers

@@ -29,17 +29,17 @@ from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.papers.classes.naming import LABELS as LABELS_OF_CLASSES
-from toolnoise.papers.frameworks import metric as frameworks
-from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
-from toolnoise.papers.frameworks.metric import FRAMEWORKS, PARTINGS
-from toolnoise.papers.growth import metric as growing
-from toolnoise.papers.growth.metric import GROWTH
+from toolnoise.papers.frameworks import measure as frameworks
+from toolnoise.papers.frameworks.measure import FRAMEWORKS, PARTINGS
+from toolnoise.papers.frameworks.pair import CROSS_TOOLING
+from toolnoise.papers.growth import measure as growing
+from toolnoise.papers.growth.measure import GROWTH
 from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
-from toolnoise.papers.language.metric import LANGUAGE, language
+from toolnoise.papers.language.measure import LANGUAGE, language
 from toolnoise.papers.layers.dump import gram
-from toolnoise.papers.layers.metric import LAYERS, layers
+from toolnoise.papers.layers.measure import LAYERS, layers
 from toolnoise.papers.overhead.metric import KERNELS, OVERHEAD
-from toolnoise.papers.remedies.metric import REMEDIES
+from toolnoise.papers.remedies.measure import REMEDIES
 from toolnoise.study import figure_kinds, published
 
 RUNS, EXAMPLES = 6, 400

@@ -14,7 +14,7 @@ from toolnoise.dumps.prediction_dump import Predictor, about
 from toolnoise.papers.layers import dump as layer_dump
 from toolnoise.papers.layers import measure as layers
 from toolnoise.papers.layers.dump import drawn, gram
-from toolnoise.papers.layers.metric import LAYERS
+from toolnoise.papers.layers.measure import LAYERS
 from toolnoise.papers.remedies import dump as remedy_dump
 from toolnoise.papers.remedies.measure import read
 from toolnoise.stats import draws

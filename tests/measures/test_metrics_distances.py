@@ -13,7 +13,7 @@ from toolnoise.formulas import similarity
 from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
 from toolnoise.formulas.weights import BLOCK, paired_l2, pairwise_l2, unit
 from toolnoise.papers.layers.dump import gram
-from toolnoise.papers.layers.metric import layers, pairwise_gram_cka
+from toolnoise.papers.layers.measure import layers, pairwise_gram_cka
 from toolnoise.stats.jackknife import FEW, Pairs, pairwise_jackknife, some_pairs
 
 VECTORS = arrays(

@@ -18,7 +18,7 @@ from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.formulas.outcomes import LABELS, MASKS, TOKENS, unit_scores
 from toolnoise.formulas.sd_ratio import distribution_wise_variance, independent_errors_sd
 from toolnoise.pages import pictures
-from toolnoise.papers.language import metric
+from toolnoise.papers.language import measure as metric
 from toolnoise.stats.estimates import Estimate
 
 RANDOM = np.random.default_rng(20261126)

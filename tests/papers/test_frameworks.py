@@ -9,7 +9,7 @@ from toolnoise.checks import parameters
 from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
 from toolnoise.papers.frameworks import measure as frameworks
-from toolnoise.papers.frameworks.metric import (
+from toolnoise.papers.frameworks.measure import (
     EXAMPLES,
     FRAMEWORKS,
     PARTINGS,

@@ -6,8 +6,8 @@ import pytest
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.papers.growth import measure
-from toolnoise.papers.growth import metric as growth
-from toolnoise.papers.growth.metric import GROWTH, Course
+from toolnoise.papers.growth import measure as growth
+from toolnoise.papers.growth.measure import GROWTH, Course
 from toolnoise.study import figure_files, runs
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.runs import recording_steps

@@ -12,9 +12,8 @@ from toolnoise.datasets.prepared import Split
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
 from toolnoise.papers.remedies import measure as measures_remedies
-from toolnoise.papers.remedies import metric
 from toolnoise.papers.remedies.dump import seen
-from toolnoise.papers.remedies.metric import MEASURES, REMEDIES, measure, reduction, variability_reduction
+from toolnoise.papers.remedies.measure import MEASURES, REMEDIES, measure_runs, reduction, variability_reduction
 from toolnoise.study import config, published
 from toolnoise.study.cells import Cell
 from toolnoise.study.remedies import PLAIN, SETS, View, remedies
@@ -92,22 +91,22 @@ def plainly(logits):
 
 @pytest.mark.parametrize("logits", [SINGLE, REMEDIED[:2]], ids=["seven", "two"])
 def test_the_five_measures_are_those_of_loops_over_runs_and_pairs(logits):
-    found, wanted = measure(logits, LABELS).measures, plainly(logits)
+    found, wanted = measure_runs(logits, LABELS).measures, plainly(logits)
     assert set(found) == set(MEASURES)
     for name in MEASURES:
         assert found[name] == pytest.approx(wanted[name], rel=1e-6), name
 
 
 def test_without_each_run_they_are_those_of_the_other_runs():
-    found = measure(SINGLE, LABELS).measures_without_each
+    found = measure_runs(SINGLE, LABELS).measures_without_each
     for run in range(7):
-        others = measure(np.delete(SINGLE, run, axis=0), LABELS).measures
+        others = measure_runs(np.delete(SINGLE, run, axis=0), LABELS).measures
         for name in MEASURES:
             assert found[name][run] == pytest.approx(others[name], rel=1e-12), name
 
 
 def test_its_rows_are_those_of_a_cells_stability():
-    rows = measure(SINGLE, LABELS).rows()
+    rows = measure_runs(SINGLE, LABELS).rows()
     stable = {row[:2]: row[2] for row in stability(SINGLE, LABELS, {}, apart(np.zeros((7, 2))), STREAM)}
     assert {name for name, *_ in rows} == {
         *(f"{rate}_{what}" for rate in ("accuracy", "cross_entropy") for what in ("mean", *SPREADS)),
@@ -125,7 +124,7 @@ def by_dropping(pairs):
 
 
 def test_a_remedy_of_the_same_runs_loses_a_run_together_with_them():
-    found = reduction(measure(SINGLE, LABELS), measure(REMEDIED, LABELS), same_runs=True)
+    found = reduction(measure_runs(SINGLE, LABELS), measure_runs(REMEDIED, LABELS), same_runs=True)
     assert found.value == pytest.approx(variability_reduction(plainly(SINGLE), plainly(REMEDIED)), rel=1e-6)
     assert 0.2 < found.value < 0.9
     error = by_dropping([(np.delete(SINGLE, run, 0), np.delete(REMEDIED, run, 0)) for run in range(7)])
@@ -135,20 +134,20 @@ def test_a_remedy_of_the_same_runs_loses_a_run_together_with_them():
 
 def test_of_other_runs_the_variances_add():
     few = REMEDIED[:5]
-    found = reduction(measure(SINGLE, LABELS), measure(few, LABELS), same_runs=False)
+    found = reduction(measure_runs(SINGLE, LABELS), measure_runs(few, LABELS), same_runs=False)
     one = by_dropping([(np.delete(SINGLE, run, 0), few) for run in range(7)])
     other = by_dropping([(SINGLE, np.delete(few, run, 0)) for run in range(5)])
     assert found.value - found.low == pytest.approx(stats.t.ppf(0.975, 4) * np.hypot(one, other), rel=1e-5)
 
 
 def test_there_is_a_reduction_of_runs_with_pairs_that_are_not_equal_and_an_interval_of_three():
-    single, remedied = measure(SINGLE, LABELS), measure(REMEDIED, LABELS)
+    single, remedied = measure_runs(SINGLE, LABELS), measure_runs(REMEDIED, LABELS)
     for few in (0, 1):
-        none = measure(SINGLE[:few], LABELS)
+        none = measure_runs(SINGLE[:few], LABELS)
         assert np.isnan(reduction(none, none, same_runs=True)).all()
-    two = reduction(measure(SINGLE[:2], LABELS), measure(REMEDIED[:2], LABELS), same_runs=True)
+    two = reduction(measure_runs(SINGLE[:2], LABELS), measure_runs(REMEDIED[:2], LABELS), same_runs=True)
     assert np.isfinite(two.value) and np.isnan([two.low, two.high]).all()
-    equal = measure(np.repeat(SINGLE[:1], 7, axis=0), LABELS)
+    equal = measure_runs(np.repeat(SINGLE[:1], 7, axis=0), LABELS)
     assert np.isnan(reduction(equal, remedied, same_runs=True)).all()
     assert reduction(single, equal, same_runs=False).value == 1
 
@@ -297,14 +296,14 @@ def estimate(row):
 
 def test_every_remedy_has_the_measures_of_its_runs_and_its_reduction_against_them(measured):
     rows = measured()
-    single = metric.measure(LOGITS[KEPT], OF_CELL)
+    single = measure_runs(LOGITS[KEPT], OF_CELL)
     assert {remedy for remedy, _ in rows} == {"single", *REMEDY_NAMES}
     assert ("single", "variability_reduction") not in rows
     for name, layers in zip(REMEDY_NAMES, DUMPED, strict=True):
-        under = metric.measure(layers[KEPT], OF_CELL)
+        under = measure_runs(layers[KEPT], OF_CELL)
         assert rows[name, "churn"].value == pytest.approx(under.measures["churn"])
         assert rows[name, "accuracy_sd"].value == pytest.approx(under.measures["accuracy_sd"])
-        assert estimate(rows[name, "variability_reduction"]) == metric.reduction(single, under, same_runs=True)
+        assert estimate(rows[name, "variability_reduction"]) == reduction(single, under, same_runs=True)
 
 
 def test_a_diverged_run_is_missing_from_all(measured):
@@ -314,11 +313,11 @@ def test_a_diverged_run_is_missing_from_all(measured):
 def test_other_runs_are_what_all_is_held_against_the_single_ones_too(measured):
     other = (LOGITS + OF_DUMPS.normal(size=LOGITS.shape)).astype(np.float32)
     rows = measured(single=other)
-    before = metric.measure(other, OF_CELL)
+    before = measure_runs(other, OF_CELL)
     for name, layers in (("single", LOGITS), ("flip", DUMPED[0])):
-        wanted = metric.reduction(before, metric.measure(layers[KEPT], OF_CELL), same_runs=False)
+        wanted = reduction(before, measure_runs(layers[KEPT], OF_CELL), same_runs=False)
         assert estimate(rows[name, "variability_reduction"]) == wanted
-    assert rows["single", "churn"].value == pytest.approx(metric.measure(LOGITS[KEPT], OF_CELL).measures["churn"])
+    assert rows["single", "churn"].value == pytest.approx(measure_runs(LOGITS[KEPT], OF_CELL).measures["churn"])
 
 
 def test_a_dump_of_other_runs_than_the_cells_is_one_line(measured, refused):

@@ -7,7 +7,7 @@ from numpy.testing import assert_equal
 from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.papers.frameworks import pair
-from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING, cross_tooling
+from toolnoise.papers.frameworks.pair import CROSS_TOOLING, cross_tooling
 from toolnoise.stats.estimates import Estimate
 
 LABELS = np.array([0, 1, 0, 1])

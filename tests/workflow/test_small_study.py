@@ -18,7 +18,7 @@ from toolnoise.base.noise_sources import replicate
 from toolnoise.base.spec import Spec
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.pages import study_page
-from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.provenance import statements
 from toolnoise.study import figure_kinds
 
@@ -169,7 +169,7 @@ def test_changed_code_plans_exactly_its_jobs_and_what_follows(copied, checkout, 
     (package / "training/loop.py").write_text(loop.replace('"""', '"""Changed. ', 1) + "\n# changed\n")
     change(package / "base/errors.py")
     # A measure that this study has no job of.
-    change(package / "papers/layers/metric.py")
+    change(package / "papers/layers/measure.py")
     change(package / "papers/frameworks/pair.py")
     notebook = json.loads((tree / "notebooks/noise_by_source.ipynb").read_text())
     notebook["cells"][-1]["source"].append("\nchanged = True")

@@ -8,12 +8,13 @@ errors are independent, the first test finds a class above in 1 to 5 % of studie
 each, 5 to 12 runs).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from toolnoise.base.metric_files import of_label
 from toolnoise.figures import selection
 from toolnoise.figures.findings import EVERY, listed
 from toolnoise.stats.multiplicity import holm
@@ -110,3 +111,26 @@ def of_groups(judged: pd.DataFrame) -> str:
             which = f"{places[0]} is" if len(places) == 1 else f"{len(places)} sub-groups are"
             return f"{which} {word} than size explains"
     return "No sub-group is consistently noisier or steadier than size explains"
+
+
+TOGETHER = "all labels"
+
+
+def apart(
+    table: pd.DataFrame, tasks: Sequence[Sequence[str]], label_of: Mapping[str, str]
+) -> tuple[pd.DataFrame, list[list[str]]]:
+    """A table and tasks, each data set of `label_of` as two: the one of its label, and that of all labels together.
+
+    The groups of both are sub-groups, and `all`: the label on all examples, and all labels on all examples.
+    """
+    if not label_of:
+        return table, [list(task) for task in tasks]
+    many = table["dataset"].isin(list(label_of))
+    names = {dataset: [f"{dataset}: {label}", f"{dataset}: {TOGETHER}"] for dataset, label in label_of.items()}
+    of_one, of_all = table[many], table[many & ~table["group"].str.contains(":", regex=False)]
+    both = [
+        rows.assign(dataset=rows["dataset"].map(lambda dataset, place=place: names[dataset][place]))
+        for place, rows in enumerate((of_label(of_one, label_of), of_all))
+    ]
+    shown = [[model, name] for model, dataset in tasks for name in names.get(dataset, [dataset])]
+    return pd.concat([table[~many], *both]), shown
