@@ -26,12 +26,18 @@ from toolnoise.comparison.metric_names import directed
 from toolnoise.comparison.metric_runs import as_runs
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
-from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.formulas.churn import ExampleChurn, pairwise_churn, two_way_bootstrap
 from toolnoise.formulas.declared import METRICS
-from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
-from toolnoise.formulas.groups import of_difficulty, of_size, rates, unlike
+from toolnoise.formulas.groups import (
+    by_size,
+    distribution_wise_variance,
+    of_difficulty,
+    of_size,
+    rates,
+    sd_ratio,
+    unlike,
+)
 from toolnoise.formulas.ratios import CellRuns, ratios
-from toolnoise.formulas.sd_ratio import by_size, distribution_wise_variance, sd_ratio
 from toolnoise.formulas.variance_components import components
 from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_equal
 from scipy import stats
 
-from toolnoise.formulas.sd_ratio import by_difficulty, by_size, freedom, independent_errors_sd, largest_by_size
-from toolnoise.formulas.sd_ratio import sd_ratio as over_draws
+from toolnoise.formulas.groups import by_difficulty, by_size, freedom, independent_errors_sd, largest_by_size
+from toolnoise.formulas.groups import sd_ratio as over_draws
 from toolnoise.stats.contrasts import contrast, ratio
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation
 from toolnoise.stats.quantities import MEAN, PAIRS, SD, Arm, normal_sd, of_runs

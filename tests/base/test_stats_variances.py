@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_equal
 
+from toolnoise.formulas.churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.churn import churn as churn_of_runs
-from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
-from toolnoise.formulas.sd_ratio import (
+from toolnoise.formulas.groups import (
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,

@@ -8,8 +8,8 @@ from check_titles import Metrics, fault
 from toolnoise.base import metric_files
 from toolnoise.base.metric_files import of_label
 from toolnoise.figures import findings
+from toolnoise.formulas.groups import independent_errors_sd
 from toolnoise.formulas.ratios import RATIOS
-from toolnoise.formulas.sd_ratio import independent_errors_sd
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
 from toolnoise.formulas.weights import apart
 from toolnoise.papers.classes import draw as classes
@@ -18,7 +18,6 @@ from toolnoise.papers.growth import draw as growth
 from toolnoise.papers.language import draw as language
 from toolnoise.papers.layers import draw as layers
 from toolnoise.papers.overhead import draw as overhead
-from toolnoise.papers.published import titles
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.two_means import mean_difference
 
@@ -93,12 +92,12 @@ def test_batch_normalisation_is_said_by_the_churn_of_all_sources_and_by_accuracy
     falling = mean_difference(np.array([0.67, 0.68, 0.69]), np.array([0.58, 0.59, 0.60]))
     level = mean_difference(np.array([0.5, 0.6, 0.7]), np.array([0.5, 0.6, 0.7]))
     lower = over(("impl", "impl", 2, 1.5, 9), ("algo_impl", "algo_impl", 0.7, 0.6, 0.8))
-    assert titles.of_batch_norm(lower, [rising]) == "Batch normalisation raises accuracy and lowers churn"
-    assert titles.of_batch_norm(lower, [level]) == "Batch normalisation lowers churn"
+    assert findings.of_batch_norm(lower, [rising]) == "Batch normalisation raises accuracy and lowers churn"
+    assert findings.of_batch_norm(lower, [level]) == "Batch normalisation lowers churn"
     undecided = lower.assign(ci_high=1.2)
-    assert titles.of_batch_norm(undecided, [falling]) == "Batch normalisation lowers accuracy"
-    assert titles.of_batch_norm(undecided, [rising, falling]) == "No effect of batch normalisation seen"
-    assert titles.of_batch_norm(lower[:0], []).endswith("?")
+    assert findings.of_batch_norm(undecided, [falling]) == "Batch normalisation lowers accuracy"
+    assert findings.of_batch_norm(undecided, [rising, falling]) == "No effect of batch normalisation seen"
+    assert findings.of_batch_norm(lower[:0], []).endswith("?")
 
 
 def test_classes_above_independent_errors_are_counted():
@@ -147,10 +146,10 @@ def test_what_determinism_removes_is_said_where_it_removes_something():
 
 def test_averages_are_said_where_they_have_an_interval():
     rows = churn(*[("a", "algo", value, 0.01, 0.09) for value in (0.05, 0.03, 0.02)]).assign(members=[1, 2, 3])
-    assert titles.of_ensembles(rows) == "Averages of runs still differ in 2.0 % of answers"
+    assert findings.of_ensembles(rows) == "Averages of runs still differ in 2.0 % of answers"
     # A pair of averages has no interval.
-    assert titles.of_ensembles(rows.assign(ci_low=[0.01, 0.01, np.nan])).endswith("3.0 % of answers")
-    assert titles.of_ensembles(rows[:1]).endswith("?")
+    assert findings.of_ensembles(rows.assign(ci_low=[0.01, 0.01, np.nan])).endswith("3.0 % of answers")
+    assert findings.of_ensembles(rows[:1]).endswith("?")
 
 
 def test_the_layer_in_which_runs_are_least_alike_is_named_with_its_variant():
@@ -162,16 +161,16 @@ def test_the_layer_in_which_runs_are_least_alike_is_named_with_its_variant():
 
 def test_one_bit_growth_and_the_order_are_said_by_one_number():
     rows = churn(("a", "bit", 0.02, 0.01, 0.03), ("a", "bit_5", 0.01, 0, 0.02)).assign(epoch=[0, 5])
-    assert titles.of_bit(rows) == "One bit of one weight changes 2.0 % of answers"
-    assert titles.of_bit(rows[:0]).endswith("?")
+    assert findings.of_bit(rows) == "One bit of one weight changes 2.0 % of answers"
+    assert findings.of_bit(rows[:0]).endswith("?")
     apart = pd.DataFrame({"metric": "l2_unit", "step": [0, 1, 1, 8, 8], "value": [0.0, 1e-8, 0.0, 0.2, 0.4]})
     assert growth.of_growth(apart) == "Weights that start equal end 0.30 apart"
     assert growth.of_growth(apart[:1]).endswith("?")
     ordered = churn(("a", "shuffle", 0.05, 0.04, 0.06), ("a", "shuffle", 0.001, 0.0, 0.01))
     full = pd.Series([False, True])
-    assert titles.of_order(ordered, full) == "The order of the data changes 5.0 % of answers"
-    assert titles.of_order(ordered[1:], full[1:]) == "With one batch, rounding alone changes 0.10 % of answers"
-    assert titles.of_order(ordered[:0], full[:0]).endswith("?")
+    assert findings.of_order(ordered, full) == "The order of the data changes 5.0 % of answers"
+    assert findings.of_order(ordered[1:], full[1:]) == "With one batch, rounding alone changes 0.10 % of answers"
+    assert findings.of_order(ordered[:0], full[:0]).endswith("?")
 
 
 RUNS, EACH = 10, 200

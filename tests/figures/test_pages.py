@@ -19,7 +19,7 @@ from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.raw import PARTS
 from toolnoise.figures import render
 from toolnoise.measures.what_varies import Row
-from toolnoise.pages import cell_page, curves, first_screen, pictures, study_page
+from toolnoise.pages import cell_page, first_screen, pictures, study_page
 from toolnoise.pages.document import document
 from toolnoise.pages.document import interval as pages_interval
 from toolnoise.pages.document import number as pages_number
@@ -158,15 +158,15 @@ def test_a_figure_is_called_by_what_it_found_and_a_damaged_one_is_one_line(tmp_p
 
 
 def test_curves_are_where_their_values_are():
-    panel = curves.panel("Loss", {1: [100.0, 10.0, 1.0], 2: [1.0, NAN, 0.0]}, logarithmic=True)
+    panel = pictures.panel("Loss", {1: [100.0, 10.0, 1.0], 2: [1.0, NAN, 0.0]}, logarithmic=True)
     points = {run: [tuple(map(float, point.split(","))) for point in line.split()] for run, line in panel.lines.items()}
     (x0, y0), (x1, y1), (x2, y2) = points[1]
     assert (x1 - x0, y1 - y0) == (x2 - x1, y2 - y1)
     assert points[2] == [(x0, y2)], "what is not finite, or not positive, has no point"
     assert panel.ticks == [(y2, "1"), (y0, "100")]
-    long = curves.panel("a", {1: list(map(float, range(1001)))}, logarithmic=False).lines[1].split()
-    assert len(long) <= curves.MOST + 2
-    assert (long[0], long[-1]) == (f"{curves.LEFT}.0,{curves.BOTTOM}.0", f"{curves.RIGHT}.0,{curves.TOP}.0")
+    long = pictures.panel("a", {1: list(map(float, range(1001)))}, logarithmic=False).lines[1].split()
+    assert len(long) <= pictures.MOST + 2
+    assert (long[0], long[-1]) == (f"{pictures.LEFT}.0,{pictures.BOTTOM}.0", f"{pictures.RIGHT}.0,{pictures.TOP}.0")
 
 
 def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp_path):

@@ -13,8 +13,7 @@ from PIL import Image
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.figures import dots, footnotes, panels, selection, sheets, style
-from toolnoise.papers.published import upright
+from toolnoise.figures import dots, panels, selection, sheets, style
 
 COLUMNS = ["hardware", "variant", "metric", "group", "value", "ci_low", "ci_high", "n_runs", "n_missing"]
 
@@ -36,7 +35,7 @@ def drawn(rows, emulated=(), **beside):
     at = dots.lines(rows)
     figure, axes = dots.page(at, 1)
     dots.measure(axes[0], rows, at, **beside)
-    sheets.finish(figure, "Title", rows, emulated, footnotes.HOW, keys=(), marks=dots.keys(figure))
+    sheets.finish(figure, "Title", rows, emulated, sheets.HOW, keys=(), marks=dots.keys(figure))
     return figure
 
 
@@ -61,7 +60,7 @@ def written(stem):
 def test_the_draws_that_a_variant_fixes_are_counted(draws, note):
     rows = pd.concat([three_bars(), three_bars().assign(dataset="faces")])
     rows = rows[rows["variant"] != "control"].assign(n_draws=[5, draws[0], 5, draws[1]])
-    assert footnotes.draws_note(rows) == note
+    assert sheets.draws_note(rows) == note
 
 
 @pytest.fixture(scope="module")
@@ -160,19 +159,19 @@ def test_emulated_noise_is_labelled_where_it_is_shown_and_only_there():
 
 
 def test_the_note_counts_runs_and_missing_runs():
-    assert footnotes.runs_note(three_bars()) == "Runs: 5 (ALGO), 1 (IMPL), 2 (Control); 4 of 12 missing."
-    assert footnotes.runs_note(three_bars().iloc[:1]) == "Runs: 5 each; none of 5 missing."
+    assert sheets.runs_note(three_bars()) == "Runs: 5 (ALGO), 1 (IMPL), 2 (Control); 4 of 12 missing."
+    assert sheets.runs_note(three_bars().iloc[:1]) == "Runs: 5 each; none of 5 missing."
     # Each cell counts once, however many metrics it has.
     rows = three_bars()
-    assert footnotes.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == footnotes.runs_note(rows)
+    assert sheets.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == sheets.runs_note(rows)
 
 
 def test_pairs_of_runs_are_counted_apart_from_runs():
     pairs = three_bars().iloc[:1].assign(other_hardware="gpu", n_runs=3, n_missing=1)
     said = "Pairs of equal runs on two toolings: 3 each; 1 of 4 missing."
-    assert footnotes.runs_note(pairs) == said
+    assert sheets.runs_note(pairs) == said
     runs = three_bars().iloc[:1]
-    assert footnotes.runs_note(pd.concat([runs, pairs])) == f"Runs: 5 each; none of 5 missing. {said}"
+    assert sheets.runs_note(pd.concat([runs, pairs])) == f"Runs: 5 each; none of 5 missing. {said}"
 
 
 TASKS = [["smallcnn", "digits"]]
@@ -237,7 +236,7 @@ def sizes(metric, *values):
 
 def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leave_it():
     _, axes = sheets.grid(1, [3, 3])
-    upright.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
+    panels.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
     low, high = axes[0, 0].get_ylim()
     assert 85 < low < 89
     assert 91 < high < 97

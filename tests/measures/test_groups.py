@@ -7,10 +7,9 @@ import pytest
 from scipy import stats
 
 from toolnoise.datasets.prepared import Data, Split
-from toolnoise.formulas.groups import Rate, of_difficulty, of_size, ratio_rows, unlike
+from toolnoise.formulas.groups import Rate, by_size, of_difficulty, of_size, ratio_rows, unlike
 from toolnoise.formulas.groups import rates as rates_of
 from toolnoise.formulas.per_run import per_run
-from toolnoise.formulas.sd_ratio import by_size
 from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart as weights_apart
 from toolnoise.papers.notebook_values import NAMES, class_names

@@ -12,9 +12,8 @@ from numpy.testing import assert_equal
 from toolnoise.comparison.two_arms import bad_flips, cross_churn, good_flips
 from toolnoise.formulas import churn as churn_module
 from toolnoise.formulas import ensembles as module
-from toolnoise.formulas import example_churn
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
-from toolnoise.formulas.churn import churn, normalised_churn, paired_churn, pairwise_churn
+from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, paired_churn, pairwise_churn
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import (
     by_size,
@@ -24,7 +23,6 @@ from toolnoise.formulas.ensembles import (
 )
 from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
-from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.formulas.probabilities import kind
 from toolnoise.formulas.variance_components import PARTS, components, rows
 from toolnoise.stats.estimates import Estimate
@@ -212,7 +210,7 @@ def test_a_run_is_left_out_as_if_it_had_not_been_drawn(predictions):
 @given(ANSWERS_OF_RUNS)
 def test_some_examples_at_a_time_give_the_same_bits(predictions):
     times, whole = np.ones((1, len(predictions))), ExampleChurn(predictions)
-    with mock.patch.object(example_churn, "BLOCK", 1):
+    with mock.patch.object(churn_module, "IN_CAMPS", 1):
         parts = ExampleChurn(predictions)
     assert len(parts.camps) == np.count_nonzero((predictions != predictions[0]).any(axis=0))
     np.testing.assert_array_equal(parts(times), whole(times))

@@ -8,19 +8,19 @@ from scipy import special
 from toolnoise import streams
 from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
-from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, pairwise_churn, two_way_bootstrap
 from toolnoise.formulas.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies
-from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
-from toolnoise.formulas.groups import of_difficulty, rates
-from toolnoise.formulas.sd_ratio import (
+from toolnoise.formulas.groups import (
     binomial_sd,
     by_size,
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,
     largest_by_size,
+    of_difficulty,
+    rates,
     sd_ratio,
 )
 from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances

@@ -13,10 +13,10 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
 from toolnoise.formulas import likeliest
 from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.churn import ExampleChurn
 from toolnoise.formulas.entropy import example_entropies
-from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.groups import distribution_wise_variance, independent_errors_sd
 from toolnoise.formulas.outcomes import LABELS, MASKS, TOKENS, unit_scores
-from toolnoise.formulas.sd_ratio import distribution_wise_variance, independent_errors_sd
 from toolnoise.pages import pictures
 from toolnoise.papers.language import measure as metric
 from toolnoise.stats.estimates import Estimate

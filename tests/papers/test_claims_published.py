@@ -13,7 +13,7 @@ from scipy import stats
 from toolnoise.base import metric_files
 from toolnoise.checks import parameters
 from toolnoise.figures.render import NOTEBOOKS, execute
-from toolnoise.papers.claims import effects, judging, sentences
+from toolnoise.papers.claims import effects, judging
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, ORDER, REFUTED, STUDY, SUPPORTED
 from toolnoise.study import config, figure_files, grid, job_code, published
 from toolnoise.study.cells import Whole
@@ -200,10 +200,10 @@ def test_an_interval_agrees_with_the_p_value_beside_it_and_stands_in_the_sentenc
     of_sds = shown[shown["claim"].str.contains("sd-|-sd") & (shown["scale"] == "ratio")]
     assert (of_sds["decides_high"] < 20 * of_sds["decides_low"]).all() and len(of_sds)
     for row in wide.itertuples():
-        assert "(no interval: too few runs to tell)" in sentences.sentence(row)
+        assert "(no interval: too few runs to tell)" in judging.sentence(row)
     for row in shown.itertuples():
         ends = (row.decides_low, row.decides_high)
-        found = re.search(r"\((\S+) to (\S+)\).*adjusted p (?:< )?([\d.]+)", sentences.sentence(row, short=True))
+        found = re.search(r"\((\S+) to (\S+)\).*adjusted p (?:< )?([\d.]+)", judging.sentence(row, short=True))
         assert [float(number) for number in found.groups()[:2]] == [float(f"{end:.3g}") for end in ends]
         assert float(found[3]) == pytest.approx(row.adjusted, abs=0.001)
 

@@ -15,7 +15,7 @@ from toolnoise.datasets.counting import COUNTS
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.per_run import RUNS, mean_churns
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.papers.claims import judging, sentences
+from toolnoise.papers.claims import judging
 from toolnoise.papers.claims.arms import FROM_ONE, Subject, of_study
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.papers.remedies.measure import REMEDIES
@@ -96,7 +96,7 @@ def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_and_a_note():
     assert np.isnan(parts[ends]).all(axis=None)
     assert (whole["verdict"], whole["note"]) == (OPEN, "no interval: too few runs to tell")
     assert whole["pvalue"] > 0.05
-    assert "to nan" not in sentences.sentence(whole)
+    assert "to nan" not in judging.sentence(whole)
 
 
 def test_too_few_runs_say_how_many_would_be_needed_for_which_verdict():
@@ -106,7 +106,7 @@ def test_too_few_runs_say_how_many_would_be_needed_for_which_verdict():
     whole, _ = judged(claimed(), *rows)
     assert whole["verdict"] == OPEN
     assert (whole["n_needed"], whole["needed_to"]) == (20, "support"), "80 % power at the ratio 2 takes 17 to 18 runs"
-    assert "about 20 would be needed to support it" in sentences.sentence(whole)
+    assert "about 20 would be needed to support it" in judging.sentence(whole)
 
 
 @pytest.mark.parametrize(("rule", "best"), [("every", "against"), ("any", "pvalue")])
@@ -312,7 +312,7 @@ def test_what_cannot_fail_is_shown_and_neither_judged_nor_counted():
     assert found.loc["certain", "verdict"] == CERTAIN
     assert np.isnan(found.loc["certain", "adjusted"])
     assert found.loc["certain", "value"] == found.loc["mine", "value"]
-    assert sentences.counts(found) == {SUPPORTED: 1}
+    assert judging.counts(found) == {SUPPORTED: 1}
     few = [*runs_of("algo_impl", NOISY[:2]), *runs_of("impl", QUIET[:2], lambda seed: 100 + seed)]
     assert list(as_wholes([one, certain], few)["note"]) == ["too few runs", "a tautology"]
 
@@ -323,8 +323,8 @@ def test_every_line_says_what_is_emulated():
     noise = [list(runs_of("impl", values, hardware=name)) for values, name in ((NOISY, "cpu"), (QUIET, "cpu-eigen"))]
     whole, parts = judged(over, *noise, toolings=toolings)
     assert whole["emulated"] == "emulated"
-    assert "emulated" in sentences.sentence(whole)
-    assert "emulated" in sentences.verdict(whole)
+    assert "emulated" in judging.sentence(whole)
+    assert "emulated" in judging.verdict(whole)
     assert parts["emulated"].tolist() == ["emulated"]
     seeds = [list(runs_of("algo", values, hardware=name)) for values, name in ((NOISY, "cpu"), (QUIET, "cpu-eigen"))]
     assert judged(over, *seeds, toolings=toolings)[0]["emulated"] == "", "no implementation noise is in these"
@@ -343,8 +343,8 @@ def test_a_verdict_on_synthetic_data_says_so():
     assert found.loc["all", "note"] == "on digits and synthetic faces"
     assert found.loc["small/faces/cpu: algo_impl over impl", "note"] == "on synthetic faces"
     assert found.loc["small/digits/cpu: algo_impl over impl", "note"] == ""
-    assert "on digits and synthetic faces" in sentences.sentence(found.reset_index().iloc[0])
-    assert [sentences.on_synthetic(row, ["faces"]) for row in found.itertuples()] == [True, False, True]
+    assert "on digits and synthetic faces" in judging.sentence(found.reset_index().iloc[0])
+    assert [judging.on_synthetic(row, ["faces"]) for row in found.itertuples()] == [True, False, True]
 
 
 def test_means_are_compared_by_their_difference_in_points():

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_equal
 
 from toolnoise.base.program import ROOT
-from toolnoise.formulas.sd_ratio import largest_by_size
+from toolnoise.formulas.groups import largest_by_size
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.overhead.metric import OVERHEAD
 from toolnoise.papers.published.draw import Conditions, compare, mean_range, sd_range, sd_ratio_range

@@ -17,8 +17,7 @@ from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate
 from toolnoise.papers.claims import judging
-from toolnoise.papers.claims.judging import OPEN, REFUTED, STUDY, SUPPORTED, WHOLE
-from toolnoise.papers.claims.sentences import paragraphs
+from toolnoise.papers.claims.judging import OPEN, REFUTED, STUDY, SUPPORTED, WHOLE, paragraphs
 from toolnoise.programs import adopted_arms
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell

@@ -29,7 +29,7 @@ from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
 from toolnoise.measures.what_varies import rows_by_cell
-from toolnoise.pages import curves, pictures
+from toolnoise.pages import pictures
 from toolnoise.pages.document import document
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
@@ -200,13 +200,13 @@ def most_apart(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     return {"seeds": pair["seeds"], "examples": [first, *([second] if second else [])]}
 
 
-def _panels(tables: Mapping[int, Sequence[Mapping[str, str]]]) -> Iterator[curves.Panel]:
+def _panels(tables: Mapping[int, Sequence[Mapping[str, str]]]) -> Iterator[pictures.Panel]:
     """The columns of the histories that are drawn; an existing training program has what it left."""
     first = next(iter(tables.values()))
     columns = [name for name in first[0] if name not in NOT_DRAWN and _numbers(tables, name)]
     for name in [name for name in CURVES if name in columns] or columns:
         by_run = {seed: [float(row[name]) for row in rows] for seed, rows in tables.items()}
-        yield curves.panel(name.replace("_", " ").capitalize(), by_run, logarithmic=CURVES.get(name, False))
+        yield pictures.panel(name.replace("_", " ").capitalize(), by_run, logarithmic=CURVES.get(name, False))
 
 
 def _numbers(tables: Mapping[int, Sequence[Mapping[str, str]]], name: str) -> bool:
