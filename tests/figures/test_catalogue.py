@@ -10,7 +10,7 @@ from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
 from toolnoise.papers.published import paper_items
 from toolnoise.study import config, figure_files, figure_kinds, grid
-from toolnoise.study.cells import Cell, Network
+from toolnoise.study.cells import Cell
 from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_kinds import FIGURES, Grid
 from toolnoise.study.study import Figure, Study
@@ -75,10 +75,8 @@ def test_any_study_has_the_figures_that_need_nothing_special():
         "table4": ["table4"],
         "ratios": ["ratios"],
         "identical_runs": ["identical_runs"],
-        "identical_times": ["identical_times"],
         "identical_tests": ["identical_tests"],
         "claims": ["claims"],
-        "claim_parts": ["claim_parts"],
     }
 
 
@@ -116,30 +114,11 @@ def test_figures_of_sub_groups_show_the_data_sets_that_have_some():
     assert [dataset for _, dataset in mine["table2"][0].tasks] == list(DATASETS)
 
 
-def test_cost_of_control_needs_the_overhead_and_the_variants_of_one_model_on_one_tooling():
-    networks = [Network("smallcnn", "cpu"), Network("resnet18", "cpu")]
-    mine = cells(("smallcnn", "vgg"), ("digits", "faces"), ("cpu", "noisy"), ("algo_impl", "impl", "control"))
-    (figure,) = found(mine, networks=networks)["cost_of_control"]
-    assert figure.tasks == (("smallcnn", "digits"), ("smallcnn", "faces"), ("smallcnn", ""))
-    assert figure.hardware == ("cpu",)
-    assert "cost_of_control" not in names(mine)
-    assert "cost_of_control" not in names(mine, networks=[Network("smallcnn", "noisy")])
-    assert "cost_of_control" not in names(cells(variants=("algo_impl", "algo")), networks=networks)
-
-
 def test_ratios_show_variants_beside_algo_or_algo_impl_and_models_with_batch_norm():
     assert names(cells(variants=("algo", "impl")))["ratios"] == ["ratios"]
     assert "ratios" not in names(cells(variants=("impl", "control")))
     (figure,) = found(cells(("smallcnn", "smallcnn-bn", "vgg"), variants=("impl",)))["ratios"]
     assert [model for model, _ in figure.tasks] == ["smallcnn", "smallcnn-bn"]
-
-
-def test_components_need_runs_of_several_draws():
-    assert "components" not in names(cells())
-    mine = {cell: [1, 2] for cell in cells(variants=("algo_impl", "impl"))}
-    mine[cells(variants=("impl",))[0]] = [10_001, 10_002, 20_001, 20_002]
-    resolved = {"datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
-    assert [cell.variant for cell in Grid(study_of(resolved, mine), mine).with_draws()] == ["impl"]
 
 
 ORDER = cells(("small-b32", "small-b1297"), variants=("shuffle",))
@@ -194,8 +173,7 @@ def test_the_demo_and_the_small_studies_show_every_kind():
     demo = grid.load(ROOT / "config.yaml")
     studies = ROOT / "workflow/studies"
     small = [grid.load(path) for path in studies.glob("*-small.yaml")]
-    # Published numbers are of GPUs, and so is noise that is not emulated beside the cost of a switch.
-    of_gpus = {"paper_vs_ours", "cost_of_control"}
+    of_gpus = {"paper_vs_ours"}  # published numbers are of GPUs
     assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(figure_kinds.KINDS) - of_gpus
     assert all(figures for target, figures in paper_items.by_target(demo.figures).items() if target != "paper_vs_ours")
 

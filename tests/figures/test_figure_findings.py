@@ -135,15 +135,6 @@ def test_the_cost_of_determinism_is_said_where_it_is_decided():
     assert overhead.of_kernels(times(longer).assign(ci_low=np.nan)).endswith("?")
 
 
-def test_what_determinism_removes_is_said_where_it_removes_something():
-    removed = pd.DataFrame({"value": [13.0, 40.0], "ci_low": 2.0, "ci_high": 60.0})
-    assert overhead.of_control(removed, removed[:0]) == "With fixed seeds, determinism removes up to 40 % of churn"
-    assert overhead.of_control(removed[:0], removed[1:]) == "With varying seeds, determinism removes 40 % of churn"
-    undecided = removed.assign(ci_low=-1.0)
-    assert overhead.of_control(undecided, undecided) == "With fixed seeds, determinism is not seen to lower churn"
-    assert overhead.of_control(removed[:0], removed[:0]).endswith("?")
-
-
 def test_averages_are_said_where_they_have_an_interval():
     rows = churn(*[("a", "algo", value, 0.01, 0.09) for value in (0.05, 0.03, 0.02)]).assign(members=[1, 2, 3])
     assert findings.of_ensembles(rows) == "Averages of runs still differ in 2.0 % of answers"

@@ -424,21 +424,6 @@ def over_algo_impl(dataset="digits", draws=4, **values):
             yield ("vgg19", dataset, "cpu", variant, "vgg19", "algo_impl", metric, "all", value, *ends, *counts)
 
 
-def test_what_determinism_costs_stands_beside_what_it_removes(written):
-    found = [*over_algo_impl(impl=0.25, algo=0.9), *over_algo_impl("faces", draws=1, impl=0.26)]
-    tasks = [["vgg19", "digits"], ["vgg19", "faces"], ["vgg19", ""]]
-    times = list(ratios(["vgg19"], ["cpu"], "cpu", wall_ratio=1.5))
-    said = words(written("cost_of_control", ratios=found, overhead=times, tasks=tasks))
-    for part in ("IMPL over ALGO+IMPL", "1 - ALGO over ALGO+IMPL", "deterministic / default", "64 synthetic images"):
-        assert part in said
-    assert said.count("vgg19 / digits on cpu") == 2
-    assert said.count("vgg19 / faces on cpu") == 1
-    assert "IMPL: means over 4 choices of the seeds that stay fixed (one choice for vgg19 / faces)" in said
-    assert "kernels" not in said
-    alone = written("cost_of_control", ratios=found[-4:], overhead=times, tasks=tasks[1:])
-    assert "1 - ALGO" not in words(alone)
-
-
 def test_ratios_are_listed_with_their_draws_and_what_has_no_interval(written):
     found = [*over_algo_impl(algo=0.9, control=0.0), *over_algo_impl("faces", draws=1, impl=0.256)]
     for row in over_algo_impl(init=0.4):
@@ -451,30 +436,6 @@ def test_ratios_are_listed_with_their_draws_and_what_has_no_interval(written):
     assert "| IMPL / ALGO+IMPL | 0.256 | 0.256 | 0.256 | 0.256 | 1 over 5 (one draw) |" in text
     assert "the ratio holds for that draw" in text
     assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(found)
-
-
-def test_components_of_noise_are_shown_with_their_draws_and_intervals(written):
-    found = {
-        "n_draws": (4, np.nan, np.nan),
-        "accuracy_variance_algo": (4e-4, 1e-4, 9e-4),
-        "accuracy_variance_impl": (1e-4, 4e-6, 2.25e-4),
-        "accuracy_variance_interaction": (-1e-5, -1e-4, 1e-4),
-        "correctness_variance_algo": (0.04, 0.01, 0.09),
-        "correctness_variance_impl": (0.01, 0.0025, 0.0225),
-        "correctness_variance_interaction": (0.01, 0.0025, 0.0225),
-        "churn_same_draw": (0.02, 0.01, 0.03),
-        "churn_other_draw": (0.08, 0.06, 0.1),
-        "churn_impl_share": (0.25, 0.125, 0.5),
-    }
-    rows = [("vgg19", "digits", "cpu", "impl", metric, "all", *values, 20, 0) for metric, values in found.items()]
-    rows += measured(("vgg19", "digits", "cpu", "algo"), DIGITS, 10, {}, 0.8)
-    stem = written("components", rows, tasks=[["vgg19", "digits"]])
-    (line,) = [line for line in stem.with_suffix(".md").read_text().splitlines() if line.startswith("| cpu")]
-    accuracy = "2.00 (1.00 to 3.00) | 1.00 (0.20 to 1.50) | 0 (0 to 1.00)"
-    correctness = "20.00 (10.00 to 30.00) | 10.00 (5.00 to 15.00) | 10.00 (5.00 to 15.00)"
-    churn = "2.00 (1.00 to 3.00) | 8.00 (6.00 to 10.00) | 25 (12 to 50)"
-    assert line == f"| cpu | vgg19 / digits | IMPL | 4 (20 runs) | {accuracy} | {correctness} | {churn} |"
-    assert len(stem.with_suffix(".csv").read_text().splitlines()) == len(found)
 
 
 def test_sources_have_the_ratio_of_their_churn_to_all_where_there_is_one(written):
@@ -597,6 +558,11 @@ def lines_of(stem):
     return {tuple(row[:4]): row[4:] for row in rows}, text
 
 
+def mean(given, variant):
+    row = next(row for row in given if row[-1] == variant)
+    return f"{100 * row[list(IDENTICAL).index('mean_accuracy')]:.2f}"
+
+
 def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written):
     given = list(identical_rows())
     stem = written("identical_runs", identical=given, emulated=["cpu"], **ON_DIGITS)
@@ -607,47 +573,33 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
     assert found[0].startswith(f"{100 * mine['max_accuracy_diff']:.2f} (")
     assert found[1].startswith(f"{100 * mine['std_dev_accuracy']:.2f} (")
     assert f"({mine['max_diff_label']} of 20: " in found[2]
-    same = mean(given, "control")
-    assert rows[*about, "Control (seed 1)", "6 (1 missing)"] == [f"0 ({same} to {same})", "0", "0", "0"]
-    assert rows["Pham et al.", "largest published", "ALGO+IMPL (seed -1)", ""][0] == "10.8"
-    assert rows["Pham et al.", "largest published", "IMPL (seed 1)", ""] == ["2.9", "", "52.4"]
-    for note in ("A range grows with the number of runs", "2.53 SDs of 6 runs"):
-        assert note in text
-    assert "weak" not in text.replace("weak ones", "").replace("weak models", "").replace("too weak to count", "")
-
-
-def test_the_times_of_identical_runs_stand_beside_the_published_headline(written):
-    rows, text = lines_of(written("identical_times", identical=list(identical_rows()), **ON_DIGITS))
     # Converged after 2 of 3 epochs, and times from 3 to 8 seconds.
-    found = rows["cpu, TensorFlow 2.21.0", "smallcnn / digits", "ALGO+IMPL (seed -1)", "6 (1 missing)"]
-    assert found == ["2.0 (2 to 2)", "3.67 (2 to 5.33, 91 %)", "5.5 (3 to 8, 91 %)"]
-    assert rows["Pham et al.", "largest published", "IMPL (seed 1)", ""] == ["", "", "145.3 %"]
+    assert found[4:] == ["2.0 (2 to 2)", "3.67 (2 to 5.33, 91 %)", "5.5 (3 to 8, 91 %)"]
+    same = mean(given, "control")
+    assert rows[*about, "Control (seed 1)", "6 (1 missing)"][:4] == [f"0 ({same} to {same})", "0", "0", "0"]
+    assert rows["Pham et al.", "largest published", "ALGO+IMPL (seed -1)", ""][0] == "10.8"
+    assert rows["Pham et al.", "largest published", "IMPL (seed 1)", ""] == ["2.9", "", "52.4", "", "", "", "145.3 %"]
     assert rows["this study", "largest", "IMPL (seed 1)", ""][-1] == "90.9 % (smallcnn, 6 runs)"
-    assert "Convergence (near-best): the first epoch" in text
-
-
-def mean(given, variant):
-    row = next(row for row in given if row[-1] == variant)
-    return f"{100 * row[list(IDENTICAL).index('mean_accuracy')]:.2f}"
+    assert "2.53 SDs of 6 runs" in text
+    assert "weak" not in text.replace("weak ones", "").replace("too weak to count", "")
 
 
 def test_runs_that_are_weak_or_have_not_converged_are_told(written):
     given = list(identical_rows(weak=Weak("chance", 0.1), criteria=("patience",), weakest=2))
-    rows, text = lines_of(written("identical_times", identical=given, **ON_DIGITS))
+    rows, text = lines_of(written("identical_runs", identical=given, **ON_DIGITS))
     found = rows["cpu, TensorFlow 2.21.0", "smallcnn / digits", "IMPL (seed 1)", "5 (1 weak, 1 missing)"]
-    assert found[:2] == ["none", "none"]
+    assert found[4:6] == ["none", "none"]
     assert "Weak, and left out: accuracy below chance + 0.1." in text
     assert "Some runs have not converged" in text
 
 
 def test_identical_runs_of_one_run_have_no_range(written):
-    given = list(identical_rows(1))
-    rows, text = lines_of(written("identical_runs", identical=given, **ON_DIGITS))
+    rows, text = lines_of(written("identical_runs", identical=list(identical_rows(1)), **ON_DIGITS))
     (impl,) = (found for about, found in rows.items() if about[2] == "IMPL (seed 1)" and "cpu" in about[0])
     assert impl[0] == "n/a (one run)"
     assert "this study" not in text
     assert "n/a: undefined" in text
-    assert "nan" not in text + lines_of(written("identical_times", identical=given, **ON_DIGITS))[1]
+    assert "nan" not in text
 
 
 def ensemble_rows(runs=8, **missing):

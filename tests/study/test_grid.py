@@ -442,7 +442,7 @@ def test_only_leaves_out_measurements_on_other_toolings_and_with_them_all_that_i
     study = built(with_overhead(written, hardware=["cpu", "v100"]) | {"only": ["v100"]})
     assert {profile.hardware for profile in study.profiles} == {"v100"}
     assert (study.cells, list(study.config["datasets"])) == ((), [])
-    assert study.figure_kinds == ("claims", "claim_parts", "kernels", "overhead")
+    assert study.figure_kinds == ("claims", "kernels", "overhead")
     assert built(study.config) == study
     assert built(with_overhead(written, hardware=["v100"]) | {"only": ["cpu"]}).profiles == ()
 

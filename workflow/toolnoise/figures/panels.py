@@ -24,14 +24,11 @@ FEWEST = 3
 ROOM = 0.32  # inches between two of their numbers
 
 
-def ratio_ticks(panel: Axes, beside: float = 0) -> None:
-    """Ticks at round numbers along the level axis of a ratio, which is logarithmic.
-
-    `beside` are the inches that labels on the right of the panel take from it.
-    """
+def ratio_ticks(panel: Axes) -> None:
+    """Ticks at round numbers along the level axis of a ratio, which is logarithmic."""
     left, right = panel.get_xlim()
     # About: the layout will leave some of this to labels, or give some of their room to the panel.
-    wide = panel.get_position().width * panel.figure.get_figwidth() - beside
+    wide = panel.get_position().width * panel.figure.get_figwidth()
     decades = 10.0 ** np.arange(np.floor(np.log10(left)), np.ceil(np.log10(right)))
     chosen: list[float] = []
     for steps in TICKS:

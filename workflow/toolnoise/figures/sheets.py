@@ -1,4 +1,4 @@
-"""Sheets of figures: the places of panels, title, legend and notes, and files with fixed bytes.
+"""Sheets of figures: the places of panels, title, legend and notes, what notes say, and files with fixed bytes.
 
 The same rows give the same bytes (PDF, SVG and PNG).
 """
@@ -24,6 +24,15 @@ from toolnoise.figures.selection import SD_ALONE, SD_NULL, unique
 from toolnoise.figures.style import EMULATED, FAR, SOFT, STYLE, colour, variant_name
 from toolnoise.study.variants import has_draws, variant
 
+if TYPE_CHECKING:
+    from IPython.display import Image
+
+PAGE, COLUMN = 7.0, 3.5  # inches: the width of a page of a paper, and of one of its two columns
+FLAT = 1e-12  # the height of an axis that shows nothing yet
+# No dates in the bytes; and the name under which a format has a figure's description.
+FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+DESCRIBED = {"pdf": "Subject", "svg": "Description", "png": "Description"}
+# What notes below figures say: how values are made from runs.
 HOW = (
     "SD: sample SD over runs, and what it would be if examples erred independently, as often as they do; for an "
     "infinite test set it is 0 where the estimated variance is negative. Churn and L2: mean over pairs of runs. A run: "
@@ -71,12 +80,12 @@ def _spread(counts: pd.Series) -> str:
     return " to ".join(str(count) for count in sorted({counts.min(), counts.max()}))
 
 
-def steps_note(rows: pd.DataFrame, kernels: bool = True) -> str:
+def steps_note(rows: pd.DataFrame) -> str:
     """The conditions of timed steps, from rows of their metric file: images, steps, and the meaning of a kernel."""
     notes = []
     for batch, size, steps in rows[["batch_size", "image_size", "steps"]].drop_duplicates().itertuples(index=False):
         notes.append(f"{steps} training steps a run, each on {batch} synthetic images of {size} x {size} pixels.")
-    if kernels and "cpu" in set(rows["accelerator"]):
+    if "cpu" in set(rows["accelerator"]):
         notes.append("On a CPU, kernels are the framework's operators, by type.")
     return " ".join(notes)
 
@@ -99,20 +108,8 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     return " ".join(note for note, occurs in notes.items() if occurs)
 
 
-if TYPE_CHECKING:
-    from IPython.display import Image
-
-PAGE, COLUMN = 7.0, 3.5  # inches: the width of a page of a paper, and of one of its two columns
-FLAT = 1e-12  # the height of an axis that shows nothing yet
-# No dates in the bytes; and the name under which a format has a figure's description.
-FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
-DESCRIBED = {"pdf": "Subject", "svg": "Description", "png": "Description"}
-
-
-def grid(
-    lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col", width: float = COLUMN
-) -> tuple[Figure, np.ndarray]:
-    """An empty figure of panels that start at zero, as [line][column]; a column (or row) shares its y axis.
+def grid(lines: int, widths: Sequence[float], height: float = 2.3, width: float = COLUMN) -> tuple[Figure, np.ndarray]:
+    """An empty figure of panels that start at zero, as [line][column]; a column shares its y axis.
 
     If a line would be wider than `width`, its panels are placed below one another.
     """
@@ -122,10 +119,10 @@ def grid(
     ratios = list(widths) if beside else [1]
     axes = figure.subplots(deep, len(ratios), squeeze=False, width_ratios=ratios).reshape(lines, len(widths))
     for line, column in np.ndindex(axes.shape):
-        panel, first = axes[line, column], axes[0, column] if share == "col" else axes[line, 0]
+        panel, first = axes[line, column], axes[0, column]
         if panel is not first:
             panel.sharey(first)
-            panel.tick_params(labelleft=share == "col" or not beside)
+            panel.tick_params(labelleft=True)
         panel.set_ylim(0, FLAT)
     return figure, axes
 
