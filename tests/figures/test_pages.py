@@ -157,18 +157,6 @@ def test_a_figure_is_called_by_what_it_found_and_a_damaged_one_is_one_line(tmp_p
     assert line.startswith(f"{tmp_path}/a.svg: damaged or truncated (") and line.endswith("a figure that render wrote")
 
 
-def test_curves_are_where_their_values_are():
-    panel = pictures.panel("Loss", {1: [100.0, 10.0, 1.0], 2: [1.0, NAN, 0.0]}, logarithmic=True)
-    points = {run: [tuple(map(float, point.split(","))) for point in line.split()] for run, line in panel.lines.items()}
-    (x0, y0), (x1, y1), (x2, y2) = points[1]
-    assert (x1 - x0, y1 - y0) == (x2 - x1, y2 - y1)
-    assert points[2] == [(x0, y2)], "what is not finite, or not positive, has no point"
-    assert panel.ticks == [(y2, "1"), (y0, "100")]
-    long = pictures.panel("a", {1: list(map(float, range(1001)))}, logarithmic=False).lines[1].split()
-    assert len(long) <= pictures.MOST + 2
-    assert (long[0], long[-1]) == (f"{pictures.LEFT}.0,{pictures.BOTTOM}.0", f"{pictures.RIGHT}.0,{pictures.TOP}.0")
-
-
 def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp_path):
     found = [runs.read(make_run(seed)) for seed in (1, 2)]
     paths = make_dump(np.zeros((2, 4), np.float64), outcome="values")

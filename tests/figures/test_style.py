@@ -235,12 +235,12 @@ def sizes(metric, *values):
 
 
 def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leave_it():
-    _, axes = sheets.grid(1, [3, 3])
-    panels.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
-    low, high = axes[0, 0].get_ylim()
+    _, axes = sheets.sheet(1, 2.3, 1)
+    panels.lines(axes[0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
+    low, high = axes[0].get_ylim()
     assert 85 < low < 89
     assert 91 < high < 97
-    assert {"^", "v"} <= {line.get_marker() for line in axes[0, 0].lines}
+    assert {"^", "v"} <= {line.get_marker() for line in axes[0].lines}
 
 
 @pytest.mark.parametrize("limits", [(0.99, 1.01), (0.7, 1.4), (0.02, 60)])

@@ -108,55 +108,8 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     return " ".join(note for note, occurs in notes.items() if occurs)
 
 
-def grid(lines: int, widths: Sequence[float], height: float = 2.3, width: float = COLUMN) -> tuple[Figure, np.ndarray]:
-    """An empty figure of panels that start at zero, as [line][column]; a column shares its y axis.
-
-    If a line would be wider than `width`, its panels are placed below one another.
-    """
-    beside = sum(widths) <= width
-    wide, deep = (sum(widths), lines) if beside else (max(widths), lines * len(widths))
-    figure = _empty(_roomy(wide, width), height * deep, h_pad=0.09)
-    ratios = list(widths) if beside else [1]
-    axes = figure.subplots(deep, len(ratios), squeeze=False, width_ratios=ratios).reshape(lines, len(widths))
-    for line, column in np.ndindex(axes.shape):
-        panel, first = axes[line, column], axes[0, column]
-        if panel is not first:
-            panel.sharey(first)
-            panel.tick_params(labelleft=True)
-        panel.set_ylim(0, FLAT)
-    return figure, axes
-
-
-def mosaic(lines: Sequence[tuple[float, Sequence[float]]], width: float = COLUMN) -> tuple[Figure, list[Axes]]:
-    """An empty figure of lines of panels, each line with its height and its panels' widths; no two share an axis.
-
-    If a line would be wider than `width`, its panels are placed below one another.
-    """
-    fitting: list[tuple[float, Sequence[float]]] = []
-    for high, widths in lines:
-        fitting += [(high, widths)] if sum(widths) <= width else [(high, [wide]) for wide in widths]
-    size = _roomy(max(sum(widths) for _, widths in fitting), width), sum(high for high, _ in fitting)
-    figure = _empty(*size, h_pad=0.09)
-    outer = figure.add_gridspec(len(fitting), height_ratios=[high for high, _ in fitting])
-    panels = []
-    for place, (_, widths) in zip(outer, fitting, strict=True):
-        # The rest of the page beside a narrow line stays empty.
-        spare = size[0] - sum(widths)
-        ratios = [*widths, *([spare] if spare > 0.1 else [])]
-        inner = place.subgridspec(1, len(ratios), width_ratios=ratios)
-        panels += [figure.add_subplot(inner[number]) for number in range(len(widths))]
-    for panel in panels:
-        panel.set_ylim(0, FLAT)
-    return figure, panels
-
-
-def _roomy(wide: float, width: float) -> float:
-    """The width of a figure: that of its panels, and what its title, legend and footnote need, if there is room."""
-    return min(max(wide, 6.2), width)
-
-
 def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tuple[Figure, Sequence[Axes]]:
-    """An empty figure of panels of that height, in the order of reading.
+    """An empty figure of panels of that height, in the order of reading, that start at zero.
 
     On a page, `columns` of them stand beside one another, and are read along common lines; fewer on what is narrower.
     """
@@ -166,6 +119,8 @@ def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tupl
     axes = list(figure.subplots(lines, beside, squeeze=False).flat)
     for spare in axes[panels:]:
         spare.set_axis_off()
+    for panel in axes[:panels]:
+        panel.set_ylim(0, FLAT)
     return figure, axes[:panels]
 
 
