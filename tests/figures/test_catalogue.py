@@ -121,6 +121,14 @@ def test_ratios_show_variants_beside_algo_or_algo_impl_and_models_with_batch_nor
     assert [model for model, _ in figure.tasks] == ["smallcnn", "smallcnn-bn"]
 
 
+def test_components_need_runs_of_several_draws():
+    assert "components" not in names(cells())
+    mine = {cell: [1, 2] for cell in cells(variants=("algo_impl", "impl"))}
+    mine[cells(variants=("impl",))[0]] = [10_001, 10_002, 20_001, 20_002]
+    resolved = {"datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
+    assert [cell.variant for cell in Grid(study_of(resolved, mine), mine).with_draws()] == ["impl"]
+
+
 ORDER = cells(("small-b32", "small-b1297"), variants=("shuffle",))
 SIZES = {("small-b32", "digits"): "plain", ("small-b1297", "digits"): "large"}
 

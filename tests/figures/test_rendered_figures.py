@@ -438,6 +438,30 @@ def test_ratios_are_listed_with_their_draws_and_what_has_no_interval(written):
     assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(found)
 
 
+def test_components_of_noise_are_shown_with_their_draws_and_intervals(written):
+    found = {
+        "n_draws": (4, np.nan, np.nan),
+        "accuracy_variance_algo": (4e-4, 1e-4, 9e-4),
+        "accuracy_variance_impl": (1e-4, 4e-6, 2.25e-4),
+        "accuracy_variance_interaction": (-1e-5, -1e-4, 1e-4),
+        "correctness_variance_algo": (0.04, 0.01, 0.09),
+        "correctness_variance_impl": (0.01, 0.0025, 0.0225),
+        "correctness_variance_interaction": (0.01, 0.0025, 0.0225),
+        "churn_same_draw": (0.02, 0.01, 0.03),
+        "churn_other_draw": (0.08, 0.06, 0.1),
+        "churn_impl_share": (0.25, 0.125, 0.5),
+    }
+    rows = [("vgg19", "digits", "cpu", "impl", metric, "all", *values, 20, 0) for metric, values in found.items()]
+    rows += measured(("vgg19", "digits", "cpu", "algo"), DIGITS, 10, {}, 0.8)
+    stem = written("components", rows, tasks=[["vgg19", "digits"]])
+    (line,) = [line for line in stem.with_suffix(".md").read_text().splitlines() if line.startswith("| cpu")]
+    accuracy = "2.00 (1.00 to 3.00) | 1.00 (0.20 to 1.50) | 0 (0 to 1.00)"
+    correctness = "20.00 (10.00 to 30.00) | 10.00 (5.00 to 15.00) | 10.00 (5.00 to 15.00)"
+    churn = "2.00 (1.00 to 3.00) | 8.00 (6.00 to 10.00) | 25 (12 to 50)"
+    assert line == f"| cpu | vgg19 / digits | IMPL | 4 (20 runs) | {accuracy} | {correctness} | {churn} |"
+    assert len(stem.with_suffix(".csv").read_text().splitlines()) == len(found)
+
+
 def test_sources_have_the_ratio_of_their_churn_to_all_where_there_is_one(written):
     rows = measured(("vgg19", "digits", "cpu", "init"), DIGITS, 10, {}, 0.5)
     rows += measured(("vgg19", "digits", "cpu", "algo_impl"), DIGITS, 10, {}, 1.0)

@@ -96,6 +96,10 @@ class Grid:
         """Cells of language models that are built here."""
         return [cell for cell in self.built() if of_text(self.config["datasets"][cell.dataset])]
 
+    def with_draws(self) -> list[Cell]:
+        """Cells with several draws of what is fixed in them."""
+        return [cell for cell in self.usual if len({seed // DRAW for seed in self.seeds[cell]}) > 1]
+
     def compared(self) -> list[Cell]:
         """Cells that are put into a ratio."""
         cells = self.usual
@@ -255,6 +259,7 @@ KINDS = {
         needs="algo_impl or algo beside another variant, or a model M and a model M-bn in one block",
         category=TABLES,
     ),
+    "components": Kind(("stability",), Grid.with_draws, needs="a block with the key draws", category=TABLES),
     "table1": Kind(
         ("counts",),
         Grid.built,
