@@ -235,15 +235,15 @@ def decoded(text):
 
 def test_a_picture_has_the_pixels_without_the_margin_from_black_to_white():
     given = split(channels=3, margin=2)
-    found = decoded(pictures.drawn(given, [2], 10_000)["2"])
+    found = decoded(pictures.encoded_pictures(given, [2], 10_000)["2"])
     assert found.shape == (6, 6, 3)
     assert np.array_equal(found, given.pixels[2, 1:7, 1:7].astype(int) * 255 // 16)
 
 
 def test_the_first_pictures_that_fit_are_drawn_each_once():
-    most = sum(map(len, pictures.drawn(split(), [3, 1], 10_000).values()))
-    assert list(pictures.drawn(split(), [3, 1, 3, 2], most)) == ["3", "1"]
-    assert pictures.drawn(split(), [0], 10) == {}
+    most = sum(map(len, pictures.encoded_pictures(split(), [3, 1], 10_000).values()))
+    assert list(pictures.encoded_pictures(split(), [3, 1, 3, 2], most)) == ["3", "1"]
+    assert pictures.encoded_pictures(split(), [0], 10) == {}
 
 
 PARAMETERS = {

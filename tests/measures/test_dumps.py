@@ -13,10 +13,10 @@ from toolnoise.dumps import prediction_dump, stacks
 from toolnoise.dumps.prediction_dump import Predictor, about
 from toolnoise.papers.layers import dump as layer_dump
 from toolnoise.papers.layers import measure as layers
-from toolnoise.papers.layers.dump import drawn, gram
+from toolnoise.papers.layers.dump import chosen_examples, gram
 from toolnoise.papers.layers.measure import LAYERS
 from toolnoise.papers.remedies import dump as remedy_dump
-from toolnoise.papers.remedies.measure import read
+from toolnoise.papers.remedies.measure import read_remedied
 from toolnoise.stats import draws
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
@@ -119,15 +119,15 @@ def test_sources_without_effect_are_unused_and_have_no_draw(recipe, margin, drop
 
 
 def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order_and_no_more_than_there_are(refused):
-    found = drawn(7, "digits", 40, 300)
+    found = chosen_examples(7, "digits", 40, 300)
     assert len(set(found)) == 40
     assert (np.diff(found) > 0).all()
-    assert (found == drawn(7, "digits", 40, 300)).all()
+    assert (found == chosen_examples(7, "digits", 40, 300)).all()
     assert found.max() > 200 > 100 > found.min()
-    for other in (drawn(8, "digits", 40, 300), drawn(7, "faces", 40, 300)):
+    for other in (chosen_examples(8, "digits", 40, 300), chosen_examples(7, "faces", 40, 300)):
         assert (found != other).any()
-    assert drawn(0, "digits", 30, 30).tolist() == list(range(30))
-    line = refused(drawn, 0, "digits", 31, 30)
+    assert chosen_examples(0, "digits", 30, 30).tolist() == list(range(30))
+    line = refused(chosen_examples, 0, "digits", 31, 30)
     assert line == "study: layers: found 31; from 4 to the 30 test examples of digits"
 
 
@@ -255,7 +255,7 @@ def plainly(run, name):
 
 
 def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(dumped_remedies):
-    found = read(dumped_remedies()[0])
+    found = read_remedied(dumped_remedies()[0])
     assert found.remedies == NAMES
     assert found.logits.shape == (len(NAMES), 3, EXAMPLES, CLASSES)
     assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])
@@ -271,4 +271,4 @@ def test_an_index_that_lacks_a_key_is_one_line(dumped_remedies, refused):
     about = files.read_json(paths[1])
     del about["remedies"]
     files.write_json(paths[1], about)
-    assert refused(read, paths[0]) == f"{paths[1]}: remedies: no such key; the index that remedy wrote"
+    assert refused(read_remedied, paths[0]) == f"{paths[1]}: remedies: no such key; the index that remedy wrote"

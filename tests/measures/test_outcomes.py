@@ -181,8 +181,8 @@ def test_divergence_is_that_of_jensen_and_shannon_in_bits(monkeypatch):
 
 def test_sequences_part_at_their_first_difference_and_never_meet_again():
     tokens = np.array([[[1, 2, 3, 4]], [[1, 2, 9, 4]], [[7, 2, 3, 4]], [[1, 2, 3, 4]]])
-    np.testing.assert_allclose(metric.changed(tokens)[0], [0, 1, 1, 0])
-    np.testing.assert_allclose(metric.left(tokens)[0], [0, 1 / 2, 1, 0])
+    np.testing.assert_allclose(metric.share_changed(tokens)[0], [0, 1, 1, 0])
+    np.testing.assert_allclose(metric.share_after_parting(tokens)[0], [0, 1 / 2, 1, 0])
 
 
 def test_the_page_shows_the_text_before_a_token(tmp_path):
@@ -191,7 +191,7 @@ def test_the_page_shows_the_text_before_a_token(tmp_path):
     before = "".join("abcd"[sign] for sign in OF_TEXT["test_images"][1, :3])
     assert pictures.contexts(data, [token, token], most=100) == {str(token): before}
     assert pictures.contexts(data, [token], most=2) == {}
-    assert pictures.drawn(data.test, [token], most=10_000) == {}
+    assert pictures.encoded_pictures(data.test, [token], most=10_000) == {}
 
 
 VOCABULARY, UNITS = 300, 12

@@ -136,7 +136,7 @@ def compared(cell_runs: Sequence[Run], data: str, logits: str, index: str) -> li
         pairs.append({"seeds": (run_a.seed, run_b.seed), "examples": examples, **parting(run_a, run_b, flips)})
     if known:
         named = [example["number"] for pair in pairs for example in pair["examples"]]
-        drawn = pictures.drawn(known.test, named, MOST_DRAWN)
+        drawn = pictures.encoded_pictures(known.test, named, MOST_DRAWN)
         texts = pictures.contexts(known, named, MOST_DRAWN)
         for example in (example for pair in pairs for example in pair["examples"]):
             number = str(example["number"])

@@ -27,7 +27,7 @@ def select(
     data = data[data["hardware"].isin(hardware)]
     if data.empty:
         raise BadInput(
-            selection.named(paths), "hardware", f"no runs on {', '.join(hardware)}", "a tooling of the study"
+            selection.file_names(paths), "hardware", f"no runs on {', '.join(hardware)}", "a tooling of the study"
         )
     return data
 

@@ -48,9 +48,9 @@ def language(logits: np.ndarray, labels: np.ndarray, units: int, texts: np.ndarr
             Pairs.of(matrix)
             for matrix in (
                 divergences(logits[runs]) if keeps_all(logits) else least_divergences(logits[runs]),
-                changed(answers[runs]),
-                changed(texts[runs]),
-                left(texts[runs]),
+                share_changed(answers[runs]),
+                share_changed(texts[runs]),
+                share_after_parting(texts[runs]),
             )
         ]
 
@@ -114,12 +114,12 @@ def _least(classes: np.ndarray, shares: np.ndarray) -> np.ndarray:
     return np.maximum(np.maximum(*bounds), 0)
 
 
-def changed(tokens: np.ndarray) -> np.ndarray:
+def share_changed(tokens: np.ndarray) -> np.ndarray:
     """The share of sequences in which two runs differ in a token, [S, S], from their tokens [S, P, L]."""
     return np.array([(tokens != of_run).any(axis=-1).mean(axis=-1) for of_run in tokens]).reshape((len(tokens),) * 2)
 
 
-def left(tokens: np.ndarray) -> np.ndarray:
+def share_after_parting(tokens: np.ndarray) -> np.ndarray:
     """The share of each sequence from the first token on in which two runs differ; the mean, [S, S]."""
     parted = (np.logical_or.accumulate(tokens != of_run, axis=-1).mean(axis=(1, 2)) for of_run in tokens)
     return np.array(list(parted)).reshape((len(tokens),) * 2)

@@ -98,7 +98,7 @@ AT_A_TIME = 2**28  # activations in memory: a GiB
 BLOCK = 2**18  # activations in float64: they fit a processor's cache
 
 
-def drawn(study_seed: int, dataset: str, examples: int, available: int) -> np.ndarray:
+def chosen_examples(study_seed: int, dataset: str, examples: int, available: int) -> np.ndarray:
     """The test examples to use, in their order.
 
     They are drawn, because a data set may be sorted by class; once per data set, so that all cells can be compared.
@@ -122,7 +122,7 @@ def dump(
     network = prediction_dump.build(spec, data, timings)
     test, outputs = network.dataset.test, LayerOutputs(network.engine)
     sizes = outputs.sizes()
-    which = drawn(spec.study_seed, spec.dataset.name, examples, len(test))
+    which = chosen_examples(spec.study_seed, spec.dataset.name, examples, len(test))
     shape = (len(cell), len(sizes), examples, examples)
 
     def rows() -> Iterator[np.ndarray]:

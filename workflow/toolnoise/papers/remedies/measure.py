@@ -160,7 +160,7 @@ class Remedied(NamedTuple):
     diverged: list[bool]
 
 
-def read(logits: str | Path) -> Remedied:
+def read_remedied(logits: str | Path) -> Remedied:
     """Read a dump under remedies and check that it is whole and fits the index beside it."""
     axes = {"remedies": 0, "seeds": 1, "diverged": 1}
     stack, entry = read_stack(logits, Path(logits).with_suffix(".json"), axes, "remedy", {"remedies": [TEXT]})
@@ -188,7 +188,7 @@ def measure(
     labels, finished = dataset.test.labels, dump.finished
     by_remedy = {SINGLE: measure_runs(dump.kept, labels)}
     for path in remedied:
-        stack = read(path)
+        stack = read_remedied(path)
         if stack.logits.shape[1:] != dump.logits.shape or stack.seeds != dump.seeds:
             raise BadInput(path, "", f"found runs {stack.seeds}, each {stack.logits.shape[2:]}", f"those of {logits}")
         for name, of_runs in zip(stack.remedies, stack.logits, strict=True):
