@@ -47,7 +47,7 @@ def test_a_notebook_runs_nothing_of_the_users_ipython(tmp_path):
     startup = tmp_path / ".ipython/profile_default/startup"
     startup.mkdir(parents=True)
     (startup / "00.py").write_text("raise SystemExit('a startup file was run')\n")
-    code = "from toolnoise.figures.render import _executed; print(_executed('1 + 1', 'cell', {}, 1)[0].data)"
+    code = "from toolnoise.figures.execution import _executed; print(_executed('1 + 1', 'cell', {}, 1)[0].data)"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],
         env={"HOME": str(tmp_path), "PYTHONPATH": str(WORKFLOW)},
