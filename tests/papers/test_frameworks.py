@@ -1,14 +1,16 @@
-"""Two frameworks: which toolings are of two, what is exchanged between them, and measures of what separates them."""
+"""Two toolings or frameworks: how far apart their runs are, what is exchanged between them, and what separates them."""
 
 import numpy as np
 import pytest
+from numpy.testing import assert_equal
 
-from toolnoise.base import metric_files
+from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.checks import parameters
 from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
 from toolnoise.papers.frameworks import measure as frameworks
+from toolnoise.papers.frameworks import pair
 from toolnoise.papers.frameworks.measure import (
     EXAMPLES,
     FRAMEWORKS,
@@ -19,6 +21,8 @@ from toolnoise.papers.frameworks.measure import (
     parting,
     total,
 )
+from toolnoise.papers.frameworks.pair import CROSS_TOOLING, cross_tooling
+from toolnoise.stats.estimates import Estimate
 from toolnoise.study import figure_files, job_code, layout
 from toolnoise.study.cells import Cell, Pair
 from toolnoise.study.expected import METRICS
@@ -252,3 +256,114 @@ def fewer_digests(parts):
 )
 def test_runs_that_cannot_be_compared_are_one_line(change, line, measured, refused, tmp_path):
     assert refused(measured, change).startswith(f"{tmp_path}/runs/{line}")
+
+
+LABELS = np.array([0, 1, 0, 1])
+COMPARED = ["churn", "l2_unit", "l2_raw", "accuracy_difference"]
+
+
+ON_ONE = logits([[0, 1, 0, 1], [0, 1, 0, 0]])
+ON_OTHER = logits([[0, 1, 0, 0], [1, 0, 0, 0]])
+WEIGHTS_A = np.array([[3, 4], [1, 0]], np.float32)
+WEIGHTS_B = np.array([[6, 8], [0, 1]], np.float32)
+
+
+def compared(*arguments, units=None):
+    units = [[run] for run in range(len(arguments[0]))] if units is None else units
+    rows = cross_tooling(*arguments, [np.array(runs) for runs in units])
+    assert [(metric, group) for metric, group, _ in rows] == [(metric, "all") for metric in COMPARED]
+    return {metric: estimate for metric, _, estimate in rows}
+
+
+def test_each_run_is_compared_with_the_run_of_its_seed():
+    found = compared(ON_ONE, ON_OTHER, LABELS, WEIGHTS_A, WEIGHTS_B)
+    assert found["churn"].value == (1 / 4 + 2 / 4) / 2
+    assert found["l2_raw"].value == pytest.approx((5 + np.sqrt(2)) / 2, rel=1e-15)
+    assert found["l2_unit"].value == pytest.approx(np.sqrt(2) / 2, rel=1e-15)
+    assert found["accuracy_difference"].value == ((3 / 4 - 1) + (1 / 4 - 3 / 4)) / 2
+
+
+def test_intervals_within_the_range_are_students():
+    a = logits(np.zeros((4, 100), int))
+    predicted = np.zeros((4, 100), int)
+    for run, different in enumerate([50, 51, 52, 53]):
+        predicted[run, :different] = 1
+    weights = np.eye(4)
+    churn = compared(a, logits(predicted), np.zeros(100, int), weights, weights)["churn"]
+    half = 3.1824463 * np.sqrt(5 / 3) / 100 / 2  # t at .975 with 3 degrees of freedom, from a printed table
+    assert churn == pytest.approx((0.515, 0.515 - half, 0.515 + half), rel=1e-7)
+
+
+def test_toolings_under_control_are_compared_once_and_without_interval():
+    a, b = np.repeat(ON_ONE[:1], 5, axis=0), np.repeat(ON_OTHER[:1], 5, axis=0)
+    weights = np.repeat(WEIGHTS_A[1:], 5, axis=0), np.repeat(WEIGHTS_B[1:], 5, axis=0)
+    found = compared(a, b, LABELS, *weights, units=[range(5)])
+    assert found["churn"].value == 0.25
+    for value, low, high in found.values():
+        assert value != 0
+        assert np.isnan([low, high]).all()
+
+
+def test_a_tooling_against_itself_is_exactly_zero_and_one_run_has_no_interval_and_none_has_nothing():
+    for estimate in compared(ON_ONE, ON_ONE, LABELS, WEIGHTS_A, WEIGHTS_A).values():
+        assert_equal(estimate, Estimate(0.0))
+    for value, low, high in compared(ON_ONE[:1], ON_OTHER[:1], LABELS, WEIGHTS_A[:1], WEIGHTS_B[:1]).values():
+        assert np.isfinite(value)
+        assert np.isnan([low, high]).all()
+    assert np.isnan(list(compared(ON_ONE[:0], ON_OTHER[:0], LABELS, WEIGHTS_A[:0], WEIGHTS_B[:0]).values())).all()
+
+
+# How many independent pairs of runs two toolings have
+
+
+NAMES = ("smallcnn", "digits", "cpu", "noisy", "control")
+
+
+@pytest.fixture
+def measured_pair(tmp_path, make_run, make_dump):
+    """Measure a pair of toolings whose runs predict so; returns the rows of the file."""
+    labels = np.arange(8) % 2
+    splits = [
+        {f"{part}_images": np.zeros((8, 2, 2, 1), np.uint8), f"{part}_labels": labels} for part in ("train", "test")
+    ]
+    arrays.write_npz(
+        tmp_path / "d.npz", splits[0] | splits[1] | {"maximum": np.array(255), "classes": np.array(["a", "b"])}
+    )
+
+    def measure(one, other, draws, diverged):
+        sides = []
+        for name, predicted in (("one", one), ("other", other)):
+            logits = 4 * np.eye(2, dtype=np.float32)[predicted] - 2
+            logits[diverged] = np.nan
+            paths = make_dump(logits, name, diverged=diverged, draws=dict.fromkeys(DRAWN, draws))
+            sides += [*paths, [make_run(seed) for seed in range(1, len(predicted) + 1)]]
+        pair.measure(NAMES, tmp_path / "d.npz", *sides, out=tmp_path / "out.csv")
+        return metric_files.read(tmp_path / "out.csv", CROSS_TOOLING).set_index("metric")
+
+    return measure
+
+
+def predictions_of(*counts):
+    """So many of eight examples are predicted as the second class, by each run."""
+    return np.array([[place < count for place in range(8)] for count in counts], int)
+
+
+def test_copies_are_one_pair_without_an_interval(measured_pair):
+    found = measured_pair(predictions_of(4, 4, 4), predictions_of(6, 6, 6), [0, 0, 0], [False] * 3)
+    assert set(found["n_runs"]) == {1}
+    assert set(found["n_missing"]) == {0}
+    assert found.loc["churn", "value"] == 0.25
+    assert found["ci_low"].isna().all()
+
+
+def test_pairs_of_other_draws_are_independent_unless_their_bits_are_equal(measured_pair):
+    found = measured_pair(predictions_of(4, 5, 6, 4), predictions_of(6, 6, 6, 6), [1, 2, 3, 4], [False] * 4)
+    assert set(found["n_runs"]) == {3}
+    assert found.loc["churn", "value"] == pytest.approx((2 + 1 + 0) / 8 / 3, rel=1e-15)
+    assert found.loc["churn", "ci_high"] > found.loc["churn", "value"]
+
+
+def test_a_diverged_run_is_missing_and_no_unit(measured_pair):
+    found = measured_pair(predictions_of(4, 5, 6), predictions_of(6, 6, 6), [1, 2, 3], [False, True, False])
+    assert set(found["n_runs"]) == {2}
+    assert set(found["n_missing"]) == {1}
