@@ -15,6 +15,7 @@ import pandas as pd
 from scipy import stats
 
 EVERY, SEEDS, ALONE = ["algo_impl"], ["algo"], ["impl"]
+UNKNOWN = "no check knows this sentence"
 SHARE = r"(no|(?:up to )?[\d.]+ % of) (?:answers|next tokens)"
 
 
@@ -200,7 +201,7 @@ def fault(metrics: Metrics, title: str) -> str:
     for pattern, check in CHECKS.items():
         if found := re.fullmatch(pattern, title):
             return "" if check(metrics, *found.groups()) else "not true of the metric files"
-    return "" if title.endswith("?") else "no check knows this sentence"
+    return "" if title.endswith("?") else UNKNOWN
 
 
 def main(results: Path) -> int:

@@ -9,6 +9,7 @@ import html
 import json
 import re
 
+import check_titles
 import legible
 import matplotlib.style
 import numpy as np
@@ -20,27 +21,19 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.base.program import ROOT
-from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import sheets
 from toolnoise.formulas.accuracy import predictions
-from toolnoise.formulas.ensembles import ENSEMBLES, by_size
-from toolnoise.formulas.per_run import RUNS as RUNS_OF_CELLS
-from toolnoise.formulas.ratios import RATIOS
-from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
+from toolnoise.formulas.ensembles import by_size
+from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart
-from toolnoise.papers.classes.naming import LABELS as LABELS_OF_CLASSES
 from toolnoise.papers.frameworks import measure as frameworks
-from toolnoise.papers.frameworks.measure import FRAMEWORKS, PARTINGS
-from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.papers.growth import measure as growing
-from toolnoise.papers.growth.measure import GROWTH
-from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
-from toolnoise.papers.language.measure import LANGUAGE, language
+from toolnoise.papers.identical.metric import IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
+from toolnoise.papers.language.measure import language
 from toolnoise.papers.layers.dump import gram
-from toolnoise.papers.layers.measure import LAYERS, layers
-from toolnoise.papers.overhead.metric import KERNELS, OVERHEAD
-from toolnoise.papers.remedies.measure import REMEDIES
+from toolnoise.papers.layers.measure import layers
 from toolnoise.study import figure_kinds, published
+from toolnoise.study.expected import METRICS
 
 RUNS, EXAMPLES = 6, 400
 VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
@@ -73,43 +66,25 @@ def each_runs(rows):
                 yield (*cell, seed, *draws, metric.removesuffix("_mean"), group, own)
 
 
-COLUMNS = {
-    "stability": STABILITY,
-    "remedies": REMEDIES,
-    "counts": COUNTS,
-    "kernels": KERNELS,
-    "overhead": OVERHEAD,
-    "identical": IDENTICAL,
-    "convergence": CONVERGENCE,
-    "ensembles": ENSEMBLES,
-    "layers": LAYERS,
-    "cross_tooling": CROSS_TOOLING,
-    "frameworks": FRAMEWORKS,
-    "partings": PARTINGS,
-    "ratios": RATIOS,
-    "growth": GROWTH,
-    "labels": LABELS_OF_CLASSES,
-    "language": LANGUAGE,
-    "runs": RUNS_OF_CELLS,
-}
-
-
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote.
 
-    Every figure must fit a column of a paper and be legible there, and on a page, and its title must be short.
+    Every figure must fit a column of a paper and be legible there, and on a page, and its title must be short and, if
+    a check knows it, true of the files.
     """
 
-    def checked(figure, stem, width, formats):
+    def checked(figure, stem, kind, width, formats):
+        title = figure.get_label().splitlines()[0]
         assert legible.faults(figure) == []
-        assert legible.too_much(figure.get_label().splitlines()[0]) == []
+        assert legible.too_much(title) == []
+        assert check_titles.fault(check_titles.Metrics(tmp_path, kind), title) in ("", check_titles.UNKNOWN)
         assert figure.get_size_inches()[0] <= width
         for suffix in formats:
             sheets.save_as(figure, f"{stem}.{suffix}")
 
     def execute(kind, parameters, width=sheets.COLUMN, formats=()):
-        monkeypatch.setattr(sheets, "save", functools.partial(checked, width=width, formats=formats))
+        monkeypatch.setattr(sheets, "save", functools.partial(checked, kind=kind, width=width, formats=formats))
         names = {}
         for cell in json.loads((ROOT / f"notebooks/{kind}.ipynb").read_text())["cells"]:
             if cell["cell_type"] == "code":
@@ -118,11 +93,11 @@ def written(tmp_path, monkeypatch):
                     names |= parameters  # as papermill injects them
 
     def render(kind, rows=(), counts=(), runs=None, formats=("svg",), **given):
-        metrics = {name: given.pop(name) for name in COLUMNS if name in given}
+        metrics = {name: given.pop(name) for name in METRICS if name in given}
         metrics |= {"stability": rows, "counts": counts, "runs": list(each_runs(rows)) if runs is None else runs}
         written = {name: tmp_path / f"{name}.csv" for name, values in metrics.items() if values}
         for name, path in written.items():
-            metric_files.write(path, COLUMNS[name], metrics[name])
+            metric_files.write(path, metric_files.columns(METRICS[name].columns), metrics[name])
         parameters = given | {name: [str(path)] for name, path in written.items()}
         if figure_kinds.KINDS[kind].category == figure_kinds.FIGURES:
             execute(kind, parameters | {"width": sheets.PAGE, "stem": str(tmp_path / "page")}, sheets.PAGE)
