@@ -165,6 +165,34 @@ def slower(metrics: Metrics, what: str, said: str) -> bool:
     return above > 0 == below + neither and says(ratios["value"] - 1, said.split(what)[1].strip())
 
 
+def bit(metrics: Metrics, said: str) -> bool:
+    """How many answers a bit changes that is moved first, whatever else varies in no run."""
+    churn = metrics.rows("stability", "churn")
+    moments = churn["variant"].str.extract(r"^bit(?:_(\d+))?$")[0].where(churn["variant"] != "bit", "0")
+    epochs = pd.to_numeric(moments)
+    return says(churn["value"][epochs == epochs.min()], said)
+
+
+def ensembles(metrics: Metrics, said: str) -> bool:
+    """How many answers differ between averages of as many runs as have an interval in every task."""
+    churn = metrics.churn(*EVERY, *SEEDS, *ALONE, name="ensembles")
+    churn = churn[churn["ci_low"].notna()]
+    most = churn.groupby(["model", "dataset", "hardware"])["members"].max().min()
+    return says(churn["value"][churn["members"] == most], said)
+
+
+def growth(metrics: Metrics, said: str) -> bool:
+    """The median distance of weights after the last step, of what is apart."""
+    apart = metrics.rows("growth", "l2_unit").query("step > 0 and value > 0")
+    return bool(np.isclose(apart["value"][apart["step"] == apart["step"].max()].median(), float(said), rtol=0.06))
+
+
+def least_alike(metrics: Metrics, layer: str, variant: str) -> bool:
+    """The layer and the variant of the smallest CKA."""
+    least = metrics.rows("layers", "cka").set_index(["layer", "variant"])["value"].idxmin()
+    return least[0] == layer and least[1] in (variant, variant.lower().replace("+", "_"))
+
+
 CHECKS = {
     rf"(?:The implementation|Emulated noise|IMPL) alone changes {SHARE}": lambda m, said: says(
         m.churn(*ALONE)["value"], said
@@ -189,6 +217,11 @@ CHECKS = {
     rf"The (?:tooling|framework) alone changes {SHARE}": lambda m, said: says(
         m.churn(*SEEDS, "control", name="cross_tooling")["value"], said
     ),
+    rf"One bit of one weight changes {SHARE}": bit,
+    rf"Averages of runs still differ in {SHARE}": ensembles,
+    r"Weights that start equal end ([\d.e-]+) apart": growth,
+    r"Runs are least alike in (.+) under (.+)": least_alike,
+    r"Runs represent the examples equally in every layer": lambda m: set(m.rows("layers", "cka")["value"]) == {1},
     r"Determinism makes (steps|kernels) (.*)": lambda m, what, _: slower(m, what, m.title),
     r"No difference in (step|kernel) time seen": lambda m, what: slower(m, what, m.title),
 }

@@ -16,7 +16,6 @@ from toolnoise.papers.classes import draw as classes
 from toolnoise.papers.classes.draw import apart as labels_apart
 from toolnoise.papers.growth import draw as growth
 from toolnoise.papers.language import draw as language
-from toolnoise.papers.layers import draw as layers
 from toolnoise.papers.overhead import draw as overhead
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.two_means import mean_difference
@@ -141,13 +140,6 @@ def test_averages_are_said_where_they_have_an_interval():
     # A pair of averages has no interval.
     assert findings.of_ensembles(rows.assign(ci_low=[0.01, 0.01, np.nan])).endswith("3.0 % of answers")
     assert findings.of_ensembles(rows[:1]).endswith("?")
-
-
-def test_the_layer_in_which_runs_are_least_alike_is_named_with_its_variant():
-    rows = pd.DataFrame({"place": ["conv", "dense"], "variant": "algo", "metric": "cka", "value": [1.0, 0.9]})
-    assert layers.of_layers(rows) == "Runs are least alike in dense under ALGO"
-    assert layers.of_layers(rows[:1]) == "Runs represent the examples equally in every layer"
-    assert layers.of_layers(rows[:0]).endswith("?")
 
 
 def test_one_bit_growth_and_the_order_are_said_by_one_number():
