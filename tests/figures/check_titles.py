@@ -39,6 +39,8 @@ class Metrics:
         named = [name for name in table["hardware"].unique() if f"-{name}" in self.figure] if len(table) else []
         if named:
             table = table[table["hardware"] == max(named, key=len)]
+        if self.figure.startswith("language"):
+            table = table[table["dataset"].isin(pd.read_csv(self.folder / "language.csv", comment="#")["dataset"])]
         if "dataset" in table:
             tasks = table["model"].str.cat(table["dataset"].fillna(""), "-")
             mine = [f"-{task}" in self.figure for task in tasks]
@@ -91,8 +93,11 @@ def batch_norm(metrics: Metrics, said: str) -> bool:
     first = next(name for name in ("algo_impl", "algo", *ratios["variant"]) if name in set(ratios["variant"]))
     below, above, neither = decides(ratios[ratios["variant"] == first])
     churn = {"lowers churn": below and not above + neither, "raises churn": above and not below + neither}
-    means = metrics.rows("stability", "accuracy_mean").query("variant == @first").set_index("model")["value"]
-    changes = [means[f"{model}-bn"] - means[model] for model in set(ratios["over_model"])]
+    means = (
+        metrics.rows("stability", "accuracy_mean").query("variant == @first").set_index(["dataset", "model"])["value"]
+    )
+    tasks = set(zip(ratios["dataset"], ratios["over_model"], strict=True))
+    changes = [means[dataset, f"{model}-bn"] - means[dataset, model] for dataset, model in tasks]
     accuracy = {"raises accuracy": min(changes) > 0, "lowers accuracy": max(changes) < 0}
     if said.startswith("No effect"):
         return not churn["lowers churn"] and not churn["raises churn"]
@@ -115,6 +120,8 @@ def classes(metrics: Metrics, said: str) -> bool:
     table = table[table["variant"] == variant]
     wide = table.pivot_table(index="group", columns="metric", values="value")
     single = wide[wide.index.str.isdigit()]
+    if said == "No class varies from run to run":
+        return single["accuracy_sd"].max() == 0
     independent = single["accuracy_sd_ratio_difficulty_null"] * wide.loc["all", "accuracy_sd_independent_null"]
     free = table["n_runs"].iloc[0] - 1
     squares = (single["accuracy_sd"] / independent) ** 2
@@ -181,6 +188,13 @@ def ensembles(metrics: Metrics, said: str) -> bool:
     return says(churn["value"][churn["members"] == most], said)
 
 
+def inference(metrics: Metrics, said: str) -> bool:
+    """How many answers the same networks change on another framework."""
+    churn = metrics.rows("frameworks", "churn_inference")
+    of_algo = churn[churn["variant"] == "algo"]
+    return says((of_algo if len(of_algo) else churn)["value"], said)
+
+
 def growth(metrics: Metrics, said: str) -> bool:
     """The median distance of weights after the last step, of what is apart."""
     apart = metrics.rows("growth", "l2_unit").query("step > 0 and value > 0")
@@ -219,6 +233,7 @@ CHECKS = {
     ),
     rf"One bit of one weight changes {SHARE}": bit,
     rf"Averages of runs still differ in {SHARE}": ensembles,
+    rf"Inference alone changes {SHARE}(?:; training does)?": inference,
     r"Weights that start equal end ([\d.e-]+) apart": growth,
     r"Runs are least alike in (.+) under (.+)": least_alike,
     r"Runs represent the examples equally in every layer": lambda m: set(m.rows("layers", "cka")["value"]) == {1},
