@@ -210,7 +210,7 @@ def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_o
     for kind, about in figure_kinds.KINDS.items():
         assert (ROOT / f"notebooks/{kind}.ipynb").exists()
         caption = figure_kinds.caption_in(kind, "a-study")
-        assert study_page.plain(caption).endswith(".") and "a-study" in caption
+        assert study_page.plain(caption).endswith(".") and "a-study" in caption and caption.count("\n") < 3
         assert set(about.reads) <= {*METRICS, "claims"}
 
 
