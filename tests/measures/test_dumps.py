@@ -11,7 +11,6 @@ from toolnoise.comparison import designs
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.dumps import prediction_dump, stacks
 from toolnoise.dumps.prediction_dump import Predictor, about
-from toolnoise.papers.layers import dump as layer_dump
 from toolnoise.papers.layers import measure as layers
 from toolnoise.papers.layers.dump import chosen_examples, gram
 from toolnoise.papers.layers.measure import LAYERS
@@ -89,12 +88,6 @@ def test_a_dump_of_softmax_outputs_is_refused(make_dump, refused):
     assert len(stacks.read_predictions(*make_dump(softmax[:1], diverged=[True])).logits) == 1
 
 
-def test_values_that_are_not_finite_are_one_line(make_dump, refused):
-    paths = make_dump(np.array([[1.0, np.inf]]), outcome="values")
-    line = f"{paths[0]}: found infinite or undefined numbers; finite ones, as dump-outcomes writes them"
-    assert refused(stacks.read_predictions, *paths) == line
-
-
 # What an index says of the draws of a cell's runs
 
 
@@ -129,17 +122,6 @@ def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order_and_no_
     assert chosen_examples(0, "digits", 30, 30).tolist() == list(range(30))
     line = refused(chosen_examples, 0, "digits", 31, 30)
     assert line == "study: layers: found 31; from 4 to the 30 test examples of digits"
-
-
-def test_a_gram_matrix_is_of_centred_columns_however_many_are_summed_at_a_time(monkeypatch):
-    values = (100 + np.random.Generator(np.random.Philox(1)).normal(size=(7, 50))).astype(np.float32)
-    centred = values.astype(np.float64) - values.mean(axis=0, dtype=np.float64)
-    for block in (layer_dump.BLOCK, 7 * 3):
-        monkeypatch.setattr(layer_dump, "BLOCK", block)
-        found = gram(values)
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, centred @ centred.T, rtol=1e-5, atol=1e-5)
-        assert (found == found.T).all()
 
 
 CELL = Cell("m", "d", "h", "algo")
@@ -264,11 +246,3 @@ def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(d
         for run, layer in zip(ALL_RUNS.values(), remedied, strict=True):
             if not run.diverged:
                 assert np.array_equal(layer, plainly(run, name)), name
-
-
-def test_an_index_that_lacks_a_key_is_one_line(dumped_remedies, refused):
-    paths = dumped_remedies(["flip"])
-    about = files.read_json(paths[1])
-    del about["remedies"]
-    files.write_json(paths[1], about)
-    assert refused(read_remedied, paths[0]) == f"{paths[1]}: remedies: no such key; the index that remedy wrote"

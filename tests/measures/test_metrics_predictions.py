@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_equal
 
-from toolnoise.comparison.two_arms import bad_flips, cross_churn, good_flips
 from toolnoise.formulas import churn as churn_module
 from toolnoise.formulas import ensembles as module
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
@@ -226,35 +225,6 @@ def test_a_run_drawn_twice_has_no_pair_with_itself(predictions, data):
     wanted = np.mean([predictions[i] != predictions[j] for i, j in pairs], axis=0)
     found = ExampleChurn(predictions)(np.bincount(drawn, minlength=runs)[np.newaxis])
     np.testing.assert_allclose(found[0], wanted, atol=1e-12)
-
-
-# Flips
-
-
-ANSWERS = st.integers(1, 9).flatmap(
-    lambda examples: st.tuples(
-        *(
-            st.integers(1, 4).flatmap(lambda runs: arrays(np.int64, (runs, examples), elements=st.integers(0, 3)))
-            for _ in range(2)
-        ),
-        arrays(np.int64, (examples,), elements=st.integers(0, 3)),
-    )
-)
-
-
-def flips_by_definition(a, b, counts):
-    return [[sum(counts(x, y, n) for n, (x, y) in enumerate(zip(p, q, strict=True))) / len(p) for q in b] for p in a]
-
-
-@given(ANSWERS)
-def test_flips_and_churn_equal_their_definitions_exactly(answers):
-    a, b, labels = answers
-    right = a == labels, b == labels
-    wanted = flips_by_definition(a, b, lambda x, y, n: x != labels[n] and y == labels[n])
-    assert good_flips(*right).tolist() == wanted
-    wanted = flips_by_definition(a, b, lambda x, y, n: x == labels[n] and y != labels[n])
-    assert bad_flips(*right).tolist() == wanted
-    assert cross_churn(a, b).tolist() == flips_by_definition(a, b, lambda x, y, _: x != y)
 
 
 def test_the_range_of_churn_is_from_the_difference_of_the_errors_to_their_sum():
