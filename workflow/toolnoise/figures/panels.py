@@ -52,8 +52,8 @@ def head_room(panel: Axes, rows: pd.DataFrame) -> float:
     Two runs have an SD interval up to 32 times the SD: shown whole, it would flatten everything else.
     """
     scale = MEASURES[rows["metric"].iloc[0]].scale
-    highest = scale * rows[["value", "ci_high"]].max().max()
-    top = min(highest, 4 * scale * rows["value"].max()) if highest > 0 else 1.0
+    highest, largest = scale * rows[["value", "ci_high"]].max().max(), scale * rows["value"].max()
+    top = min(highest, 4 * largest) if largest > 0 else highest if highest > 0 else 1.0
     panel.set_ylim(0, max(1.1 * top, panel.get_ylim()[1]))
     return top
 
