@@ -14,6 +14,7 @@ from toolnoise.study.published import VARIANTS
 
 # The variants in which all sources, or all of the algorithm, vary.
 EVERY = (*VARIANTS["algo_impl"], *VARIANTS["algo"])
+LEVEL = 0.05  # of a test
 
 
 def number(value: float) -> str:
@@ -100,9 +101,6 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
     }
     decides = direction(over) if alone["value"].max() > 0 else "none"
     return words.get(decides, f"{noise} alone changes {share(alone)}")
-
-
-LEVEL = 0.05  # of a test
 
 
 def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:

@@ -15,6 +15,9 @@ from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
 from toolnoise.stats.jackknife import Pairs, some_pairs, standard_error, within_blocks
 
 BLOCK = 2**20  # predictions of all runs at a time, or counts of answers
+IN_CAMPS = 2**24  # at a time, of all runs, whether each is in a camp
+RESAMPLES = 999
+AT_ONCE = 1 << 20  # examples of all resamples that are in memory together
 
 
 def churn(predictions: np.ndarray) -> Pairs:
@@ -94,11 +97,6 @@ def _blocks(predictions: np.ndarray, width: int) -> Iterator[np.ndarray]:
     small = np.min_scalar_type(predictions.max(initial=0))
     for start in range(0, predictions.shape[1], step):
         yield predictions[:, start : start + step].astype(small)
-
-
-IN_CAMPS = 2**24  # at a time, of all runs, whether each is in a camp
-RESAMPLES = 999
-AT_ONCE = 1 << 20  # examples of all resamples that are in memory together
 
 
 class _Camps(NamedTuple):

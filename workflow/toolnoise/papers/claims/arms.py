@@ -23,19 +23,6 @@ from toolnoise.stats.quantities import PAIRS, Arm, normal_sd, of_runs
 from toolnoise.study.published import VARIANTS, Number, remedy
 from toolnoise.study.variants import variant
 
-
-class Subject(NamedTuple):
-    """What a quantity is of; `remedy` is empty without one."""
-
-    model: str
-    dataset: str
-    hardware: str
-    variant: str
-    group: str = "all"
-    remedy: str = ""
-
-
-Arms = dict[Subject, Arm]
 Tables = Mapping[str, pd.DataFrame]
 OF_PAIRS = ("churn", "churn_normalised", "l2_unit", "l2_raw")  # a run's value is its mean over pairs
 TIMES = ("kernel_ratio", "wall_ratio")
@@ -53,6 +40,25 @@ PUBLISHED_AS = {"correlation_spearman": "correlation"}  # Summers & Dinneen do n
 # The entries of the hardware registry by name; the published numbers have none.
 Toolings = Mapping[str, Mapping[str, Any]]
 EMULATED = "emulated"
+Claim = Mapping[str, Any]
+# Selectors of `group` that mean every class, or every sub-group.
+PARTS = {"class": "class", "subgroup": "group"}
+POSITIVES = "positives"  # a trend along the number of positive training examples of the group
+DEFAULTS = {"group": "all", "remedy": ""}
+
+
+class Subject(NamedTuple):
+    """What a quantity is of; `remedy` is empty without one."""
+
+    model: str
+    dataset: str
+    hardware: str
+    variant: str
+    group: str = "all"
+    remedy: str = ""
+
+
+Arms = dict[Subject, Arm]
 
 
 def of_study(measure: str, tables: Tables) -> Arms:
@@ -217,13 +223,6 @@ def injected(place: Subject, toolings: Toolings) -> bool:
 def names_of(places: Iterable[Subject]) -> tuple[str, ...]:
     """The toolings of some places, each once."""
     return tuple(dict.fromkeys(place.hardware for place in places if place.hardware))
-
-
-Claim = Mapping[str, Any]
-# Selectors of `group` that mean every class, or every sub-group.
-PARTS = {"class": "class", "subgroup": "group"}
-POSITIVES = "positives"  # a trend along the number of positive training examples of the group
-DEFAULTS = {"group": "all", "remedy": ""}
 
 
 class ClaimPart(NamedTuple):

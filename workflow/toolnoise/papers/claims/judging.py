@@ -63,6 +63,7 @@ ABSENT = {PUBLISHED: "not published", STUDY: "not run"}
 # The verdicts in the order in which they are told.
 ORDER = (SUPPORTED, REFUTED, OPEN, CERTAIN, *ABSENT.values())
 NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES, published.IDENTICAL)
+BEFORE = ("ratio", "exponent", "value")  # scales that are named before the number; others are units after it
 
 
 def read(path: str | Path) -> pd.DataFrame:
@@ -292,9 +293,6 @@ def _disagreement(verdicts_of_parts: Sequence[str]) -> str:
 
 def _item(number: published.Number) -> str:
     return number.item.partition("/")[0]
-
-
-BEFORE = ("ratio", "exponent", "value")  # scales that are named before the number; others are units after it
 
 
 def verdict(row: Any) -> str:

@@ -25,6 +25,7 @@ from toolnoise.stats.multiplicity import holm
 
 LEVEL = 0.05
 NULL = "accuracy_sd_ratio_difficulty_null"
+TOGETHER = "all labels"
 
 
 def judged(
@@ -109,9 +110,6 @@ def of_groups(judged: pd.DataFrame) -> str:
             which = f"{places[0]} is" if len(places) == 1 else f"{len(places)} sub-groups are"
             return f"{which} {word} than size explains"
     return "No sub-group is consistently noisier or steadier than size explains"
-
-
-TOGETHER = "all labels"
 
 
 def apart(

@@ -39,6 +39,10 @@ PARTINGS: Columns = {**PAIR, "what": str, "epoch": int, **MEASURE}
 
 # The units that an interval is over.
 RUNS, EXAMPLES = "runs", "examples"
+# The columns of a history that describe training, and the name for the first tensor to differ.
+COURSE = ("train_loss", "test_loss", "test_accuracy")
+ANY = "any"
+PartingRow = tuple[str, int, str, Estimate, int]  # what, epoch, metric, estimate, number of runs
 
 
 class Predicted(NamedTuple):
@@ -102,13 +106,6 @@ def _mean(values: np.ndarray, over: str, step: float = np.nan) -> Estimate:
 def _largest(values: np.ndarray) -> Estimate:
     """The largest value of all runs, [S]; it has no interval."""
     return Estimate(float(values.max())) if len(values) else UNDEFINED
-
-
-# The columns of a history that describe training, and the name for the first tensor to differ.
-COURSE = ("train_loss", "test_loss", "test_accuracy")
-ANY = "any"
-
-PartingRow = tuple[str, int, str, Estimate, int]  # what, epoch, metric, estimate, number of runs
 
 
 def measure(

@@ -34,6 +34,8 @@ GROWTH: Columns = {**CELL, "over_hardware": str, "over_variant": str, "step": in
 DISTANCES = ("l2_unit", "movement", "logits")
 CHURN = "churn"
 FARTHEST = 2.0  # between opposite vectors
+# The runs of a cell by their start, which is the replicate of every algorithmic source.
+Starts = dict[tuple[int, ...], list[Run]]
 
 
 class Course(NamedTuple):
@@ -94,10 +96,6 @@ def _vector(tensors: Mapping[str, np.ndarray], trained: Sequence[str]) -> np.nda
 
 def _relative(a: np.ndarray, b: np.ndarray) -> float:
     return float(relative_distances(a.reshape(1, -1), b.reshape(1, -1))[0])
-
-
-# The runs of a cell by their start, which is the replicate of every algorithmic source.
-Starts = dict[tuple[int, ...], list[Run]]
 
 
 def measure(

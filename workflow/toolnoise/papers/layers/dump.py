@@ -23,6 +23,9 @@ from toolnoise.dumps import prediction_dump
 from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.study import runs
 
+AT_A_TIME = 2**28  # activations in memory: a GiB
+BLOCK = 2**18  # activations in float64: they fit a processor's cache
+
 
 class LayerOutputs:
     """The layers of an engine's network; what computes their outputs is compiled once for the same layers."""
@@ -92,10 +95,6 @@ def _called(engine: KerasEngine, images: Any) -> dict[str, Any]:
 def _has_own_weights(layer: Any) -> bool:
     inside = {id(weight) for nested in layer._flatten_layers(include_self=False) for weight in nested.weights}
     return any(id(weight) not in inside for weight in layer.weights)
-
-
-AT_A_TIME = 2**28  # activations in memory: a GiB
-BLOCK = 2**18  # activations in float64: they fit a processor's cache
 
 
 def chosen_examples(study_seed: int, dataset: str, examples: int, available: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from toolnoise.stats.jackknife import Pairs, pairwise_similarity, within_blocks
 
 # The number of examples affects the size of CKA.
 LAYERS: Columns = {**CELL, "examples": int, "layer": str, **MEASURE}
+AXES = {"layers": 1, "seeds": 0, "diverged": 0}
 
 
 def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Estimate]]:
@@ -69,9 +70,6 @@ def _u_centred(grams: np.ndarray) -> np.ndarray:
     grams += sums.sum(axis=2, keepdims=True) / ((examples - 1) * (examples - 2))
     grams[:, diagonal, diagonal] = 0
     return grams
-
-
-AXES = {"layers": 1, "seeds": 0, "diverged": 0}
 
 
 def measure(cell: PlaceNames, grams: Input, index: Input, *, out: Output) -> None:

@@ -44,6 +44,7 @@ REMEDIES: Columns = {**CELL, "remedy": str, **MEASURE}
 # Each is 0 for equal runs, except correlation, which is 1. The paper does not say which correlation it uses.
 MEASURES = ("accuracy_sd", "cross_entropy_sd", "churn", "correlation", "ensemble_accuracy_change")
 FEWEST = 3  # runs needed for the measures without one run
+SINGLE = "single"  # runs without a remedy
 
 
 class Measured(NamedTuple):
@@ -146,9 +147,6 @@ def _is_noisy(measures: Mapping[str, Any]) -> bool:
 def _distance(measures: Mapping[str, Any], name: str) -> Any:
     # Averaging two runs may also do harm, which counts as much as a gain of the same size.
     return 1 - measures[name] if name == "correlation" else abs(measures[name])
-
-
-SINGLE = "single"  # runs without a remedy
 
 
 class Remedied(NamedTuple):
