@@ -26,12 +26,10 @@ from toolnoise.comparison.metric_names import directed
 from toolnoise.comparison.metric_runs import as_runs
 from toolnoise.comparison.partly_paired import partly_paired_difference
 from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
-from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.formulas import groups as by_group
+from toolnoise.formulas.churn import ExampleChurn, pairwise_churn, two_way_bootstrap
 from toolnoise.formulas.declared import METRICS
-from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
-from toolnoise.formulas.groups import of_difficulty, of_size, rates, unlike
 from toolnoise.formulas.ratios import CellRuns, ratios
-from toolnoise.formulas.sd_ratio import by_size, distribution_wise_variance, sd_ratio
 from toolnoise.formulas.variance_components import components
 from toolnoise.formulas.variance_components import rows as component_rows
 from toolnoise.measures.by_draw import churns, grouped
@@ -527,7 +525,7 @@ def churn_and_variance(rng: Draws, studies: int) -> None:
             true_here.append(churn_of(special.ndtr(difficulty / np.sqrt(1 + between**2))).mean())
             if number < SLOW * studies:
                 anywhere.append(two_way_bootstrap(ExampleChurn(predictions), number, RESAMPLES))
-            variances.append(distribution_wise_variance([hits], sd_robust(hits.mean(axis=1), 1 / examples)))
+            variances.append(by_group.distribution_wise_variance([hits], sd_robust(hits.mean(axis=1), 1 / examples)))
         covered(f"churn on this test set, jackknife, {kind}", here, np.array(true_here))
         covered(f"churn on any, two-way bootstrap, {kind}", anywhere, WEIGHTS @ churn_of(right))
         covered(f"distribution-wise variance, {kind}", variances, variance)
@@ -592,7 +590,7 @@ def of_unequal_draws(
     yield "churn", churn.mean(), 1, METRICS["churn"].over(churn)
     yield "correlation", alike.mean(), 1, METRICS["correlation_pearson"].over(alike)
     yield "SD of accuracy", variances.mean(), 1, METRICS["accuracy_sd"].over(np.sqrt(variances))
-    ratio = sd_ratio(list(of_class), list(accuracies))
+    ratio = by_group.sd_ratio(list(of_class), list(accuracies))
     yield "SD of a class over that of all", of_class.var(axis=1, ddof=1).mean(), variances.mean(), ratio
     predicted = right.reshape(-1, examples).astype(np.int64)
     named = component_rows(predicted, np.ones(examples, np.int64), table, crossed=True)
@@ -677,8 +675,10 @@ def tests(rng: Draws, studies: int) -> None:
     arms = [(rng.normal(0, 1, RUNS), rng.normal(0, 3, RUNS)) for _ in range(studies)]
     rejected("Welch, one SD three times the other", (mean_difference(*two).pvalue for two in arms))
     parts = rng.normal(0, 1, (studies, RUNS, 10)) * np.sqrt(10)  # ten equal classes
-    ratios_of_one = (sd_ratio([part[:, 0]], [part.mean(axis=1)]).value for part in parts)
-    rejected("a class's SD against its size", (by_size(1, 10).pvalue(ratio, RUNS - 1) for ratio in ratios_of_one))
+    ratios_of_one = (by_group.sd_ratio([part[:, 0]], [part.mean(axis=1)]).value for part in parts)
+    rejected(
+        "a class's SD against its size", (by_group.by_size(1, 10).pvalue(ratio, RUNS - 1) for ratio in ratios_of_one)
+    )
     families = [
         np.array([mean_difference(*two).pvalue for two in rng.normal(0, 1, (10, 2, RUNS))]) for _ in range(studies)
     ]
@@ -704,10 +704,11 @@ def classes(rng: Draws, studies: int) -> None:
         for _ in range(int(SLOW * studies)):
             predicted = np.where(rng.random((runs, len(labels))) < errors, -1, labels)
             whole, *parts = (
-                rates(predicted, labels, len(each), member)["accuracy"]
+                by_group.rates(predicted, labels, len(each), member)["accuracy"]
                 for member in (everything, *(labels == index for index in range(len(each))))
             )
-            adjusted = (unlike(null, [([part], [whole]) for part in parts]) for null in (of_size, of_difficulty))
+            nulls = (by_group.of_size, by_group.of_difficulty)
+            adjusted = (by_group.unlike(null, [([part], [whole]) for part in parts]) for null in nulls)
             smallest.append([np.fmin.reduce(pvalues) for pvalues in adjusted])
         for null, pvalues in zip(("size", "difficulty"), np.transpose(smallest), strict=True):
             rejected(f"any class unlike its {null}, Holm, {runs} runs", pvalues, least=0)

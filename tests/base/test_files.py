@@ -26,7 +26,7 @@ from toolnoise.base.metric_files import write as write_table
 from toolnoise.base.shapes import AMOUNT, COUNT, FLAG, INTEGER, TEXT
 from toolnoise.checking import tensors
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.provenance import statements
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import config

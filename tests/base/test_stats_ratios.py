@@ -11,8 +11,8 @@ from numpy.testing import assert_equal
 from scipy import stats
 
 from toolnoise.comparison import pairs_of_units
-from toolnoise.formulas.sd_ratio import by_difficulty, by_size, independent_errors_sd, largest_by_size
-from toolnoise.formulas.sd_ratio import sd_ratio as over_draws
+from toolnoise.formulas.groups import by_difficulty, by_size, independent_errors_sd, largest_by_size
+from toolnoise.formulas.groups import sd_ratio as over_draws
 from toolnoise.stats.contrasts import contrast
 from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
 from toolnoise.stats.jackknife import (

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_equal
 from scipy import stats
 
-from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
-from toolnoise.formulas.sd_ratio import (
+from toolnoise.formulas.churn import ExampleChurn, two_way_bootstrap
+from toolnoise.formulas.groups import (
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,

@@ -15,6 +15,7 @@ import pandas as pd
 from scipy import stats
 
 EVERY, SEEDS, ALONE = ["algo_impl"], ["algo"], ["impl"]
+UNKNOWN = "no check knows this sentence"
 SHARE = r"(no|(?:up to )?[\d.]+ % of) (?:answers|next tokens)"
 
 
@@ -38,6 +39,8 @@ class Metrics:
         named = [name for name in table["hardware"].unique() if f"-{name}" in self.figure] if len(table) else []
         if named:
             table = table[table["hardware"] == max(named, key=len)]
+        if self.figure.startswith("language"):
+            table = table[table["dataset"].isin(pd.read_csv(self.folder / "language.csv", comment="#")["dataset"])]
         if "dataset" in table:
             tasks = table["model"].str.cat(table["dataset"].fillna(""), "-")
             mine = [f"-{task}" in self.figure for task in tasks]
@@ -90,8 +93,11 @@ def batch_norm(metrics: Metrics, said: str) -> bool:
     first = next(name for name in ("algo_impl", "algo", *ratios["variant"]) if name in set(ratios["variant"]))
     below, above, neither = decides(ratios[ratios["variant"] == first])
     churn = {"lowers churn": below and not above + neither, "raises churn": above and not below + neither}
-    means = metrics.rows("stability", "accuracy_mean").query("variant == @first").set_index("model")["value"]
-    changes = [means[f"{model}-bn"] - means[model] for model in set(ratios["over_model"])]
+    means = (
+        metrics.rows("stability", "accuracy_mean").query("variant == @first").set_index(["dataset", "model"])["value"]
+    )
+    tasks = set(zip(ratios["dataset"], ratios["over_model"], strict=True))
+    changes = [means[dataset, f"{model}-bn"] - means[dataset, model] for dataset, model in tasks]
     accuracy = {"raises accuracy": min(changes) > 0, "lowers accuracy": max(changes) < 0}
     if said.startswith("No effect"):
         return not churn["lowers churn"] and not churn["raises churn"]
@@ -110,6 +116,9 @@ def holm(pvalues: np.ndarray) -> np.ndarray:
 def classes(metrics: Metrics, said: str) -> bool:
     """How many classes vary more than independent errors would make them, where all sources vary."""
     table = metrics.shown(pd.read_csv(metrics.folder / "stability.csv", comment="#", dtype={"group": str}))
+    if said == "No class varies from run to run":
+        of_classes = table[(table["metric"] == "accuracy_sd") & table["group"].str.isdigit()]
+        return of_classes["value"].max() == 0
     variant = next(name for name in ("algo_impl", "algo") if name in set(table["variant"]))
     table = table[table["variant"] == variant]
     wide = table.pivot_table(index="group", columns="metric", values="value")
@@ -164,6 +173,41 @@ def slower(metrics: Metrics, what: str, said: str) -> bool:
     return above > 0 == below + neither and says(ratios["value"] - 1, said.split(what)[1].strip())
 
 
+def bit(metrics: Metrics, said: str) -> bool:
+    """How many answers a bit changes that is moved first, whatever else varies in no run."""
+    churn = metrics.rows("stability", "churn")
+    moments = churn["variant"].str.extract(r"^bit(?:_(\d+))?$")[0].where(churn["variant"] != "bit", "0")
+    epochs = pd.to_numeric(moments)
+    return says(churn["value"][epochs == epochs.min()], said)
+
+
+def ensembles(metrics: Metrics, said: str) -> bool:
+    """How many answers differ between averages of as many runs as have an interval in every task."""
+    churn = metrics.churn(*EVERY, *SEEDS, *ALONE, name="ensembles")
+    churn = churn[churn["ci_low"].notna()]
+    most = churn.groupby(["model", "dataset", "hardware"])["members"].max().min()
+    return says(churn["value"][churn["members"] == most], said)
+
+
+def inference(metrics: Metrics, said: str) -> bool:
+    """How many answers the same networks change on another framework."""
+    churn = metrics.rows("frameworks", "churn_inference")
+    of_algo = churn[churn["variant"] == "algo"]
+    return says((of_algo if len(of_algo) else churn)["value"], said)
+
+
+def growth(metrics: Metrics, said: str) -> bool:
+    """The median distance of weights after the last step, of what is apart."""
+    apart = metrics.rows("growth", "l2_unit").query("step > 0 and value > 0")
+    return bool(np.isclose(apart["value"][apart["step"] == apart["step"].max()].median(), float(said), rtol=0.06))
+
+
+def least_alike(metrics: Metrics, layer: str, variant: str) -> bool:
+    """The layer and the variant of the smallest CKA."""
+    least = metrics.rows("layers", "cka").set_index(["layer", "variant"])["value"].idxmin()
+    return least[0] == layer and least[1] in (variant, variant.lower().replace("+", "_"))
+
+
 CHECKS = {
     rf"(?:The implementation|Emulated noise|IMPL) alone changes {SHARE}": lambda m, said: says(
         m.churn(*ALONE)["value"], said
@@ -182,12 +226,22 @@ CHECKS = {
     r"((?:Batch normalisation|No effect of batch normalisation) .*)": batch_norm,
     r"((?:Every|No|\d+|Class \S+) class(?:es)?.* (?:vary|varies).*|Class \S+ varies .*)": classes,
     r"(.*(?:noisier|steadier) than size explains|No sub-group is consistently .*)": sub_groups,
+    # The full set in one batch, of which less is left to change, is not in this title.
     rf"The order of the data changes {SHARE}": lambda m, said: says(
-        m.rows("stability", "churn").query("variant == 'shuffle'")["value"], said
+        m.rows("stability", "churn").query("variant == 'shuffle'")["value"].nlargest(1), said
     ),
-    rf"The (?:tooling|framework) alone changes {SHARE}": lambda m, said: says(
+    rf"The tooling alone changes {SHARE}": lambda m, said: says(
         m.churn(*SEEDS, "control", name="cross_tooling")["value"], said
     ),
+    rf"The framework alone changes {SHARE}": lambda m, said: says(
+        m.churn(*SEEDS, "control", name="frameworks")["value"], said
+    ),
+    rf"One bit of one weight changes {SHARE}": bit,
+    rf"Averages of runs still differ in {SHARE}": ensembles,
+    rf"Inference alone changes {SHARE}(?:; training does)?": inference,
+    r"Weights that start equal end ([\d.e-]+) apart": growth,
+    r"Runs are least alike in (.+) under (.+)": least_alike,
+    r"Runs represent the examples equally in every layer": lambda m: set(m.rows("layers", "cka")["value"]) == {1},
     r"Determinism makes (steps|kernels) (.*)": lambda m, what, _: slower(m, what, m.title),
     r"No difference in (step|kernel) time seen": lambda m, what: slower(m, what, m.title),
 }
@@ -200,7 +254,7 @@ def fault(metrics: Metrics, title: str) -> str:
     for pattern, check in CHECKS.items():
         if found := re.fullmatch(pattern, title):
             return "" if check(metrics, *found.groups()) else "not true of the metric files"
-    return "" if title.endswith("?") else "no check knows this sentence"
+    return "" if title.endswith("?") else UNKNOWN
 
 
 def main(results: Path) -> int:

@@ -3,18 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
+from check_titles import Metrics, fault
 
+from toolnoise.base import metric_files
+from toolnoise.base.metric_files import of_label
 from toolnoise.figures import findings
-from toolnoise.formulas.sd_ratio import independent_errors_sd
+from toolnoise.formulas.groups import independent_errors_sd
+from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
 from toolnoise.formulas.weights import apart
 from toolnoise.papers.classes import draw as classes
-from toolnoise.papers.frameworks import draw as frameworks
+from toolnoise.papers.classes.draw import apart as labels_apart
 from toolnoise.papers.growth import draw as growth
 from toolnoise.papers.language import draw as language
-from toolnoise.papers.layers import draw as layers
 from toolnoise.papers.overhead import draw as overhead
-from toolnoise.papers.published import titles
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.two_means import mean_difference
 
@@ -89,12 +91,12 @@ def test_batch_normalisation_is_said_by_the_churn_of_all_sources_and_by_accuracy
     falling = mean_difference(np.array([0.67, 0.68, 0.69]), np.array([0.58, 0.59, 0.60]))
     level = mean_difference(np.array([0.5, 0.6, 0.7]), np.array([0.5, 0.6, 0.7]))
     lower = over(("impl", "impl", 2, 1.5, 9), ("algo_impl", "algo_impl", 0.7, 0.6, 0.8))
-    assert titles.of_batch_norm(lower, [rising]) == "Batch normalisation raises accuracy and lowers churn"
-    assert titles.of_batch_norm(lower, [level]) == "Batch normalisation lowers churn"
+    assert findings.of_batch_norm(lower, [rising]) == "Batch normalisation raises accuracy and lowers churn"
+    assert findings.of_batch_norm(lower, [level]) == "Batch normalisation lowers churn"
     undecided = lower.assign(ci_high=1.2)
-    assert titles.of_batch_norm(undecided, [falling]) == "Batch normalisation lowers accuracy"
-    assert titles.of_batch_norm(undecided, [rising, falling]) == "No effect of batch normalisation seen"
-    assert titles.of_batch_norm(lower[:0], []).endswith("?")
+    assert findings.of_batch_norm(undecided, [falling]) == "Batch normalisation lowers accuracy"
+    assert findings.of_batch_norm(undecided, [rising, falling]) == "No effect of batch normalisation seen"
+    assert findings.of_batch_norm(lower[:0], []).endswith("?")
 
 
 def test_classes_above_independent_errors_are_counted():
@@ -132,51 +134,26 @@ def test_the_cost_of_determinism_is_said_where_it_is_decided():
     assert overhead.of_kernels(times(longer).assign(ci_low=np.nan)).endswith("?")
 
 
-def test_what_determinism_removes_is_said_where_it_removes_something():
-    removed = pd.DataFrame({"value": [13.0, 40.0], "ci_low": 2.0, "ci_high": 60.0})
-    assert overhead.of_control(removed, removed[:0]) == "With fixed seeds, determinism removes up to 40 % of churn"
-    assert overhead.of_control(removed[:0], removed[1:]) == "With varying seeds, determinism removes 40 % of churn"
-    undecided = removed.assign(ci_low=-1.0)
-    assert overhead.of_control(undecided, undecided) == "With fixed seeds, determinism is not seen to lower churn"
-    assert overhead.of_control(removed[:0], removed[:0]).endswith("?")
-
-
 def test_averages_are_said_where_they_have_an_interval():
     rows = churn(*[("a", "algo", value, 0.01, 0.09) for value in (0.05, 0.03, 0.02)]).assign(members=[1, 2, 3])
-    assert titles.of_ensembles(rows) == "Averages of runs still differ in 2.0 % of answers"
+    assert findings.of_ensembles(rows) == "Averages of runs still differ in 2.0 % of answers"
     # A pair of averages has no interval.
-    assert titles.of_ensembles(rows.assign(ci_low=[0.01, 0.01, np.nan])).endswith("3.0 % of answers")
-    assert titles.of_ensembles(rows[:1]).endswith("?")
-
-
-def test_the_layer_in_which_runs_are_least_alike_is_named_with_its_variant():
-    rows = pd.DataFrame({"place": ["conv", "dense"], "variant": "algo", "metric": "cka", "value": [1.0, 0.9]})
-    assert layers.of_layers(rows) == "Runs are least alike in dense under ALGO"
-    assert layers.of_layers(rows[:1]) == "Runs represent the examples equally in every layer"
-    assert layers.of_layers(rows[:0]).endswith("?")
+    assert findings.of_ensembles(rows.assign(ci_low=[0.01, 0.01, np.nan])).endswith("3.0 % of answers")
+    assert findings.of_ensembles(rows[:1]).endswith("?")
 
 
 def test_one_bit_growth_and_the_order_are_said_by_one_number():
     rows = churn(("a", "bit", 0.02, 0.01, 0.03), ("a", "bit_5", 0.01, 0, 0.02)).assign(epoch=[0, 5])
-    assert titles.of_bit(rows) == "One bit of one weight changes 2.0 % of answers"
-    assert titles.of_bit(rows[:0]).endswith("?")
+    assert findings.of_bit(rows) == "One bit of one weight changes 2.0 % of answers"
+    assert findings.of_bit(rows[:0]).endswith("?")
     apart = pd.DataFrame({"metric": "l2_unit", "step": [0, 1, 1, 8, 8], "value": [0.0, 1e-8, 0.0, 0.2, 0.4]})
     assert growth.of_growth(apart) == "Weights that start equal end 0.30 apart"
     assert growth.of_growth(apart[:1]).endswith("?")
     ordered = churn(("a", "shuffle", 0.05, 0.04, 0.06), ("a", "shuffle", 0.001, 0.0, 0.01))
     full = pd.Series([False, True])
-    assert titles.of_order(ordered, full) == "The order of the data changes 5.0 % of answers"
-    assert titles.of_order(ordered[1:], full[1:]) == "With one batch, rounding alone changes 0.10 % of answers"
-    assert titles.of_order(ordered[:0], full[:0]).endswith("?")
-
-
-def test_the_parts_of_the_difference_between_frameworks():
-    rows = pd.DataFrame({"variant": ["in all", "training", "inference of JAX's"], "value": [0.02, 0.02, 0.0]})
-    rows = rows.assign(source="algo", ci_low=[0.01, 0.01, 0.0], ci_high=[0.03, 0.03, 0.005])
-    other = rows.assign(source="control", value=0.5)
-    assert frameworks.of_parts(pd.concat([other, rows])) == frameworks.of_parts(rows)
-    assert frameworks.of_parts(rows) == "Inference alone changes no answers; training does"
-    assert frameworks.of_parts(rows[:2]).endswith("?")
+    assert findings.of_order(ordered, full) == "The order of the data changes 5.0 % of answers"
+    assert findings.of_order(ordered[1:], full[1:]) == "With one batch, rounding alone changes 0.10 % of answers"
+    assert findings.of_order(ordered[:0], full[:0]).endswith("?")
 
 
 RUNS, EACH = 10, 200
@@ -231,32 +208,6 @@ def test_a_small_adjusted_p_value_inside_the_range_that_is_drawn_has_no_ring():
     assert list(classes.unlike(rows)) == ["", "noisier", "steadier"]
 
 
-def test_the_ranges_are_those_of_the_first_variant_in_which_all_varies():
-    runs = pd.DataFrame(
-        [
-            ("impl", "0", 0.5),
-            ("impl", "0", 0.6),
-            ("algo_impl", "0", 0.1),
-            ("algo_impl", "0", 0.9),
-            ("algo_impl", "all", 0.4),
-            ("algo_impl", "all", 0.5),
-            ("control", "0", 0.5),
-            ("control", "0", 0.5),
-        ],
-        columns=["variant", "group", "value"],
-    ).assign(metric="accuracy")
-    found = classes.ranges(runs)
-    assert found.to_dict("list") == {
-        "variant": ["algo_impl"] * 2,
-        "group": ["0", "all"],
-        "low": [0.1, 0.4],
-        "high": [0.9, 0.5],
-        "runs": [2, 2],
-    }
-    assert list(classes.ranges(runs[runs["variant"] != "algo_impl"])["variant"]) == ["impl"]
-    assert classes.ranges(runs[runs["variant"] == "control"]).empty
-
-
 @pytest.mark.parametrize(
     ("rows", "title"),
     [
@@ -288,3 +239,71 @@ def test_an_entry_of_language_is_never_taken_for_an_exact_one():
         ("10.4 ± 1.3", "SD 0.7 to 4.7"),
         ("10.37", "SD n/a"),
     ]
+
+
+TABLE = pd.DataFrame(
+    [
+        ("net", dataset, "cpu", "algo", "fnr_sd", group, value, 0.0, 1.0, 6, 0)
+        for dataset, groups in (
+            ("celeba", {"all": 1.0, "Male": 2.0, "0": 3.0, "Bald:all": 4.0, "Bald:Male": 5.0, "Old:all": 6.0}),
+            ("mine", {"all": 7.0, "Male": 8.0, "Bald:all": 9.0}),
+        )
+        for group, value in groups.items()
+    ],
+    columns=list(STABILITY),
+)
+
+
+def test_one_label_and_all_are_two_tasks_side_by_side():
+    found, tasks = labels_apart(TABLE, [["net", "celeba"], ["net", "mine"]], {"celeba": "Bald"})
+    assert tasks == [["net", "celeba: Bald"], ["net", "celeba: all labels"], ["net", "mine"]]
+    values = {(row.dataset, row.group): row.value for row in found.itertuples()}
+    assert [values["celeba: Bald", group] for group in ("all", "Male")] == [4.0, 5.0]
+    assert [values["celeba: all labels", group] for group in ("all", "Male")] == [1.0, 2.0]
+    assert "Old:all" not in set(found["group"])
+    same, tasks = labels_apart(TABLE, [["net", "mine"]], {})
+    assert tasks == [["net", "mine"]]
+    pd.testing.assert_frame_equal(same, TABLE)
+    assert of_label(TABLE[:0], {"celeba": "Bald"}).empty
+
+
+TITLED = ("cnn", "digits", "cpu")
+
+
+@pytest.fixture
+def metrics(tmp_path):
+    """Metric files in which rounding changes 1 % of answers and all sources 5 %, a fifth being decided."""
+    churns = {"impl": (0.01, 0.005, 0.02), "algo_impl": (0.05, 0.04, 0.06)}
+    rows = [(*TITLED, variant, "churn", "all", *estimate, 5, 0) for variant, estimate in churns.items()]
+    metric_files.write(tmp_path / "stability.csv", STABILITY, rows)
+    over = (*TITLED, "impl", "cnn", "algo_impl", "churn", "all", 0.2, 0.1, 0.4, 5, 0, 5, 0, 5, 5, "paired")
+    metric_files.write(tmp_path / "ratios.csv", RATIOS, [over])
+    return Metrics(tmp_path, "noise_by_source-cpu")
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "The implementation alone changes 1.0 % of answers",
+        "Emulated noise alone changes fewer answers than all sources (partly synthetic)",
+        "Two runs differ in 5.0 % of answers",
+        "How far do runs of one training end apart?",
+    ],
+)
+def test_a_true_title_has_no_fault(title, metrics):
+    assert fault(metrics, title) == ""
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "The implementation alone changes 2.0 % of answers",
+        "The implementation alone changes no answers",
+        "The implementation alone changes more answers than all sources",
+        "No difference seen between emulated noise and all sources",
+        "Two runs differ in 1.0 % of answers",
+        "Runs are wonderful",
+    ],
+)
+def test_a_false_or_unknown_title_has_one(title, metrics):
+    assert fault(metrics, title)

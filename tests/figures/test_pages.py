@@ -14,15 +14,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from toolnoise import streams
 from toolnoise.datasets import preparation
 from toolnoise.datasets.prepared import PARTS, Split
 from toolnoise.figures import render
-from toolnoise.formulas import declared
-from toolnoise.formulas.stability import stability
-from toolnoise.formulas.weights import apart
 from toolnoise.measures.what_varies import Row
-from toolnoise.pages import cell_page, curves, first_screen, pictures, study_page
+from toolnoise.pages import cell_page, first_screen, pictures, study_page
 from toolnoise.pages.document import document
 from toolnoise.pages.document import interval as pages_interval
 from toolnoise.pages.document import number as pages_number
@@ -74,7 +70,6 @@ def test_the_first_sentence_and_the_chart_have_what_each_source_changes():
 @pytest.mark.parametrize(
     ("verdict", "says"),
     [
-        (True, "; nothing changes with everything fixed."),
         (False, "; runs differ even with everything fixed."),
         (None, "."),
     ],
@@ -96,18 +91,6 @@ def test_emulated_noise_and_drawn_pictures_are_named_as_such():
         "the implementation alone (IMPL, emulated)",
     ]
     assert chart.task == "cnn on synthetic digits" in first_screen.sentence(study, chart)
-
-
-def test_a_program_that_leaves_numbers_has_a_chart_of_how_far_they_are_apart():
-    study, chart = measured({ALGO: {"loss_mean": Row(2, 1, 3, 5), "loss_sd": Row(0.5, 0.2, 0.9, 5)}})
-    assert (chart.measure, chart.sources[0].says) == ("loss_sd", "0.500 (0.200 to 0.900)")
-    said = first_screen.sentence(study, chart)
-    assert said == "Runs of cnn on digits are 0.500 apart (loss sd) with a new seed (ALGO)."
-
-
-def test_too_few_runs_are_no_finding():
-    assert first_screen.sentence(*measured({ALGO: churn(NAN, NAN, NAN, 1)})) == "Too few runs to say what changes."
-    assert first_screen.sentence(*measured({})) == "No cell has been measured yet."
 
 
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&lt;\u202e\0é{{ style }}{script}"
@@ -157,7 +140,6 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_no_address():
     [
         ((0.9376, 0.924, 0.951), "93.8", "92.4 to 95.1"),
         ((0.93761234, 0.9371, 0.9382), "93.761", "93.710 to 93.820"),
-        ((0.93761234, NAN, NAN), "93.76", ""),
         ((0.0, NAN, NAN), "0", ""),
     ],
 )
@@ -174,18 +156,6 @@ def test_a_figure_is_called_by_what_it_found_and_a_damaged_one_is_one_line(tmp_p
     assert line.startswith(f"{tmp_path}/a.svg: damaged or truncated (") and line.endswith("a figure that render wrote")
 
 
-def test_curves_are_where_their_values_are():
-    panel = curves.panel("Loss", {1: [100.0, 10.0, 1.0], 2: [1.0, NAN, 0.0]}, logarithmic=True)
-    points = {run: [tuple(map(float, point.split(","))) for point in line.split()] for run, line in panel.lines.items()}
-    (x0, y0), (x1, y1), (x2, y2) = points[1]
-    assert (x1 - x0, y1 - y0) == (x2 - x1, y2 - y1)
-    assert points[2] == [(x0, y2)], "what is not finite, or not positive, has no point"
-    assert panel.ticks == [(y2, "1"), (y0, "100")]
-    long = curves.panel("a", {1: list(map(float, range(1001)))}, logarithmic=False).lines[1].split()
-    assert len(long) <= curves.MOST + 2
-    assert (long[0], long[-1]) == (f"{curves.LEFT}.0,{curves.BOTTOM}.0", f"{curves.RIGHT}.0,{curves.TOP}.0")
-
-
 def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp_path):
     found = [runs.read(make_run(seed)) for seed in (1, 2)]
     paths = make_dump(np.zeros((2, 4), np.float64), outcome="values")
@@ -194,18 +164,15 @@ def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp
     assert cell_page.most_apart([pair]) is None
 
 
-@pytest.mark.parametrize(("examples", "classes"), [(5, 3), (4, 2)])
-def test_a_dump_for_other_data_is_not_compared(examples, classes, make_run, make_dump, tmp_path, refused):
+def test_a_dump_for_other_data_is_not_compared(make_run, make_dump, tmp_path, refused):
     made = {"images": np.zeros((4, 2, 2), np.uint8), "labels": np.arange(4) % 3}
     np.savez(tmp_path / "mine.npz", **{f"{part}_{name}": made[name] for part in PARTS for name in made})
     data = tmp_path / "prepared.npz"
     preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, out=data)
     found = [runs.read(make_run(seed)) for seed in (1, 2)]
-    logits, index = make_dump(np.zeros((2, examples, classes), np.float32))
+    logits, index = make_dump(np.zeros((2, 5, 3), np.float32))
     line = refused(cell_page.compared, found, data, logits, index)
-    assert (
-        line == f"{logits}: found logits of shape ({examples}, {classes}) for each run; (4, 3), the test set of {data}"
-    )
+    assert line == f"{logits}: found logits of shape (5, 3) for each run; (4, 3), the test set of {data}"
 
 
 def with_draws(make_run, seeds):
@@ -252,17 +219,6 @@ def test_a_notebook_that_shows_data_sets_knows_which_are_synthetic(path):
     assert ("synthetic)" in code) == (path.stem not in NO_PICTURES)
 
 
-def test_labels_call_similarities_and_distances_what_they_are():
-    runs = np.repeat(np.random.default_rng(1).normal(size=(1, 60, 3)).astype(np.float32), 4, axis=0)
-    rows = stability(runs, np.arange(60) % 3, {}, apart(np.ones((4, 5))), streams.key(0, "init", 1))
-    equal = {metric: estimate.value for metric, group, estimate in rows if group == "all"}
-    similar = {name for name in declared.labels() if name in equal and equal[name] == 1}
-    assert similar == {"correlation_pearson", "cka"}
-    for name, label in declared.labels().items():
-        assert ("orrelation" in label.name or "CKA" in label.name) == (name in similar), name
-        assert "distance" not in label.name.lower() or equal[name] == 0, name
-
-
 # Pictures
 
 
@@ -278,22 +234,15 @@ def decoded(text):
 
 def test_a_picture_has_the_pixels_without_the_margin_from_black_to_white():
     given = split(channels=3, margin=2)
-    found = decoded(pictures.drawn(given, [2], 10_000)["2"])
+    found = decoded(pictures.encoded_pictures(given, [2], 10_000)["2"])
     assert found.shape == (6, 6, 3)
     assert np.array_equal(found, given.pixels[2, 1:7, 1:7].astype(int) * 255 // 16)
 
 
 def test_the_first_pictures_that_fit_are_drawn_each_once():
-    most = sum(map(len, pictures.drawn(split(), [3, 1], 10_000).values()))
-    assert list(pictures.drawn(split(), [3, 1, 3, 2], most)) == ["3", "1"]
-    assert pictures.drawn(split(), [0], 10) == {}
-
-
-@pytest.mark.parametrize(
-    "given", [split(size=65), split(channels=2), split(size=1), split(checks=np.zeros(4, np.uint32))]
-)
-def test_large_streamed_and_other_data_have_no_pictures(given):
-    assert pictures.drawn(given, [0], 10_000) == {}
+    most = sum(map(len, pictures.encoded_pictures(split(), [3, 1], 10_000).values()))
+    assert list(pictures.encoded_pictures(split(), [3, 1, 3, 2], most)) == ["3", "1"]
+    assert pictures.encoded_pictures(split(), [0], 10) == {}
 
 
 PARAMETERS = {

@@ -8,7 +8,9 @@ import functools
 import html
 import json
 import re
+from pathlib import Path
 
+import check_titles
 import legible
 import matplotlib.style
 import numpy as np
@@ -20,27 +22,15 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.base.program import ROOT
-from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import sheets
 from toolnoise.formulas.accuracy import predictions
-from toolnoise.formulas.ensembles import ENSEMBLES, by_size
-from toolnoise.formulas.per_run import RUNS as RUNS_OF_CELLS
-from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart
-from toolnoise.papers.classes.naming import LABELS as LABELS_OF_CLASSES
-from toolnoise.papers.frameworks import metric as frameworks
-from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
-from toolnoise.papers.frameworks.metric import FRAMEWORKS, PARTINGS
-from toolnoise.papers.growth import metric as growing
-from toolnoise.papers.growth.metric import GROWTH
-from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
-from toolnoise.papers.language.metric import LANGUAGE, language
-from toolnoise.papers.layers.dump import gram
-from toolnoise.papers.layers.metric import LAYERS, layers
-from toolnoise.papers.overhead.metric import KERNELS, OVERHEAD
-from toolnoise.papers.remedies.metric import REMEDIES
-from toolnoise.study import figure_kinds, published
+from toolnoise.papers import notebook_values
+from toolnoise.papers.identical.metric import IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
+from toolnoise.study import figure_files, grid, published
+from toolnoise.study.expected import METRICS
+from toolnoise.study.figure_kinds import FIGURES, KINDS
 
 RUNS, EXAMPLES = 6, 400
 VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
@@ -73,43 +63,25 @@ def each_runs(rows):
                 yield (*cell, seed, *draws, metric.removesuffix("_mean"), group, own)
 
 
-COLUMNS = {
-    "stability": STABILITY,
-    "remedies": REMEDIES,
-    "counts": COUNTS,
-    "kernels": KERNELS,
-    "overhead": OVERHEAD,
-    "identical": IDENTICAL,
-    "convergence": CONVERGENCE,
-    "ensembles": ENSEMBLES,
-    "layers": LAYERS,
-    "cross_tooling": CROSS_TOOLING,
-    "frameworks": FRAMEWORKS,
-    "partings": PARTINGS,
-    "ratios": RATIOS,
-    "growth": GROWTH,
-    "labels": LABELS_OF_CLASSES,
-    "language": LANGUAGE,
-    "runs": RUNS_OF_CELLS,
-}
-
-
 @pytest.fixture
-def written(tmp_path, monkeypatch):
-    """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote.
+def executed(monkeypatch):
+    """Run a notebook's code on metric files of a folder; figures are saved in the formats asked for.
 
-    Every figure must fit a column of a paper and be legible there, and on a page, and its title must be short.
+    Every figure must fit a column of a paper and be legible there, and on a page, and its title must be short and, if
+    a check knows it, true of the files.
     """
 
-    def checked(figure, stem, width, formats):
+    def checked(figure, stem, metrics, width, formats):
+        title = figure.get_label().splitlines()[0]
         assert legible.faults(figure) == []
-        assert legible.too_much(figure.get_label().splitlines()[0]) == []
+        assert legible.too_much(title) == []
+        assert check_titles.fault(metrics, title) in ("", check_titles.UNKNOWN)
         assert figure.get_size_inches()[0] <= width
         for suffix in formats:
             sheets.save_as(figure, f"{stem}.{suffix}")
 
-    def execute(kind, parameters, width=sheets.COLUMN, formats=()):
-        monkeypatch.setattr(sheets, "save", functools.partial(checked, width=width, formats=formats))
+    def run(kind, parameters, metrics, width, formats):
+        monkeypatch.setattr(sheets, "save", functools.partial(checked, metrics=metrics, width=width, formats=formats))
         names = {}
         for cell in json.loads((ROOT / f"notebooks/{kind}.ipynb").read_text())["cells"]:
             if cell["cell_type"] == "code":
@@ -117,19 +89,95 @@ def written(tmp_path, monkeypatch):
                 if cell["metadata"].get("tags"):
                     names |= parameters  # as papermill injects them
 
-    def render(kind, rows=(), counts=(), runs=None, formats=("svg",), **given):
-        metrics = {name: given.pop(name) for name in COLUMNS if name in given}
+    def execute(kind, parameters, folder, stem, name, formats=("svg",)):
+        metrics = check_titles.Metrics(folder, name)
+        if KINDS[kind].category == FIGURES:
+            run(kind, parameters | {"width": sheets.PAGE, "stem": f"{stem}-page"}, metrics, sheets.PAGE, ())
+        run(kind, parameters | {"stem": str(stem)}, metrics, sheets.COLUMN, formats)
+        return stem
+
+    return execute
+
+
+@pytest.fixture
+def written(tmp_path, executed):
+    """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
+
+    def render(kind, rows=(), counts=(), runs=None, **given):
+        metrics = {name: given.pop(name) for name in METRICS if name in given}
         metrics |= {"stability": rows, "counts": counts, "runs": list(each_runs(rows)) if runs is None else runs}
         written = {name: tmp_path / f"{name}.csv" for name, values in metrics.items() if values}
         for name, path in written.items():
-            metric_files.write(path, COLUMNS[name], metrics[name])
+            metric_files.write(path, metric_files.columns(METRICS[name].columns), metrics[name])
         parameters = given | {name: [str(path)] for name, path in written.items()}
-        if figure_kinds.KINDS[kind].category == figure_kinds.FIGURES:
-            execute(kind, parameters | {"width": sheets.PAGE, "stem": str(tmp_path / "page")}, sheets.PAGE)
-        execute(kind, parameters | {"stem": str(tmp_path / "figure")}, formats=formats)
-        return tmp_path / "figure"
+        return executed(kind, parameters, tmp_path, tmp_path / "figure", kind)
 
     return render
+
+
+# Every kind, on the metric files of a whole study
+
+
+ARCHIVE = Path(__file__).with_name("metric_files.tar.xz")  # and the study, whose 59 runs made them
+ON_GPUS = {"paper_vs_ours"}
+
+
+@pytest.fixture
+def shown(unpacked_archive, executed, tmp_path):
+    """Render the first two figures of a kind of the study; returns the stems of what was written."""
+    study, folder = grid.load(unpacked_archive / "study.json"), unpacked_archive / "metrics"
+    collected = figure_files.collected(study) | {"claims": "claims.csv"}
+
+    def render(kind):
+        files = {name: folder / Path(collected[name]).name for name in (*KINDS[kind].reads, *KINDS[kind].also)}
+        given = {name: [str(path)] for name, path in files.items() if path.exists()}
+        figures = [figure for figure in study.figures if figure.notebook == kind][:2]
+        return [
+            executed(kind, given | notebook_values.values(study, figure), folder, tmp_path / figure.name, figure.name)
+            for figure in figures
+        ]
+
+    return render
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - ON_GPUS))
+def test_every_kind_is_drawn_from_metric_files_alone_and_says_what_is_synthetic(kind, shown):
+    stems = shown(kind)
+    assert stems
+    for stem in stems:
+        figure = KINDS[kind].category == FIGURES
+        text = words(stem) if figure else stem.with_suffix(".md").read_text()
+        assert not re.search(r"\bnan\b", text)
+        assert not re.search(r"(?<!synthetic )\bfaces\b", text)
+        assert figure or all(stem.with_suffix(f".{suffix}").exists() for suffix in KINDS[kind].suffixes)
+
+
+def test_the_table_of_language_models_has_the_numbers_of_the_metric_files(shown, unpacked_archive):
+    (stem,) = shown("table_language")
+    tables = [
+        metric_files.read(unpacked_archive / f"metrics/{kind}.csv", STABILITY) for kind in ("stability", "language")
+    ]
+    files = {row[:6]: row.value for table in tables for row in table.itertuples(index=False)}
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    assert [row["variant"] for row in full] == ["algo_impl", "control"]
+    for row in full:
+        cell = tuple(row[name] for name in ("model", "dataset", "hardware", "variant"))
+        for column, metric in (
+            ("perplexity", "perplexity_mean"),
+            ("perplexity_sd", "perplexity_sd"),
+            ("token_churn", "churn"),
+            ("divergence", "divergence"),
+            ("correlation_spearman", "correlation_spearman"),
+            ("normalised_churn", "churn_normalised"),
+        ):
+            assert float(row[column]) == pytest.approx(files[*cell, metric, "all"], rel=1e-5)
+        # Two runs of cross-entropy 1.1 whose pair has 1.0 have perplexities of e^1.1, and their pair e^1.0.
+        change = files[*cell, "ensemble_cross_entropy_change", "all"]
+        assert float(row["pair_perplexity_change"]) == pytest.approx(np.e**change - 1, rel=1e-5)
+    assert stem.with_suffix(".md").read_text().count("(bit-equal)") == 1
+
+
+# What a test's own metric files bring about
 
 
 def faces(runs=RUNS):
@@ -187,21 +235,10 @@ def test_what_is_zero_everywhere_is_a_sentence_and_no_panels(written):
     assert "No class varies from run to run" in said
 
 
-def test_classes_above_independent_errors_and_classes_unlike_all_are_two_answers(written):
-    said = words(written("per_class", faces(), class_names={"faces": []}, hardware=["cpu"], **ON_FACES))
-    for part in (
-        "No class is seen to vary more than independent errors",
-        "Control: exactly 0",
-    ):
-        assert part in said
-
-
 @pytest.mark.parametrize(
     ("names", "given", "shown"),
     [
-        (("hens", "eggs"), [], ("hens", "eggs")),  # of the data's files
         (("hens", "eggs"), ["cats", "dogs"], ("cats", "dogs")),  # of the study's entry: they come first
-        ((), [], ("0", "1")),
         (("$\\frac$", "e\x1bggs"), [], ("$\\frac$", "e\\x1bggs")),  # neither formulas nor what no file may have
     ],
 )
@@ -247,28 +284,7 @@ def test_table_5_has_the_sds_of_the_metric_file_and_stars_what_size_does_not_exp
     assert "| False negative rate | All |" in text
 
 
-def order(*sizes):
-    return [
-        row
-        for size in sizes
-        for row in measured((f"cnn-b{size}", "digits", "cpu", "shuffle"), np.arange(50) % 10, 10, {}, 20 / size)
-    ]
-
-
 OF_DIGITS = [("digits", "train", "all", "all", 1297), ("digits", "test", "all", "all", 500)]
-
-
-@pytest.mark.parametrize(("sizes", "full"), [((54, 1297), True), ((54, 432), False)])
-def test_batch_sizes_are_in_their_order_and_the_full_set_is_told_from_the_others(written, sizes, full):
-    names = {f"cnn-b{size}": size for size in sizes}
-    tasks = [[model, "digits"] for model in reversed(names)]
-    said = words(written("order", order(*sizes), OF_DIGITS, tasks=tasks, batch_sizes=names, emulated=["cpu"]))
-    assert said.index("cnn-b54 to") >= 0
-    assert ("(all)" in said) == full
-    assert ("the order of floating-point sums is all that is left" in said) == full
-    # 1,297 = 24 x 54 + 1 = 3 x 432 + 1
-    assert "here at most 1 of 1,297 examples" in said
-    assert "emulated" not in said  # the order alone varies
 
 
 GROUPED = [
@@ -279,55 +295,10 @@ GROUPED = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["noise_by_source", "per_class", "table2"])
-def test_drawn_faces_are_synthetic_wherever_a_figure_or_a_table_names_them(written, kind):
-    names = {"class_names": {"faces": []}, "hardware": ["cpu"]} if kind == "per_class" else {}
-    stem = written(kind, faces(), GROUPED, synthetic=["faces"], **ON_FACES, **names)
-    if stem.with_suffix(".svg").exists():
-        text = words(stem)
-        (title,) = re.findall("<dc:description>(.*)", stem.with_suffix(".svg").read_text())
-        assert title.endswith(" (synthetic)"), "its headline stands alone on the page"
-    else:
-        text = stem.with_suffix(".md").read_text()
-    assert "synthetic faces" in text
-    assert not re.search(r"(?<!synthetic )faces", text)
-
-
-def test_table_1_has_what_each_source_is_in_the_study_and_where_it_varies(written):
-    sources = [
-        ["init", [["the weights of every network", []]], ["algo_impl", "init+shuffle"]],
-        [
-            "augment",
-            [["mirroring", ["faces", "smallcnn/digits"]], ["crops after 1 pixel of padding", []]],
-            ["algo_impl"],
-        ],
-        ["dropout", [], ["algo_impl"]],
-        ["impl", [["none", []]], []],
-    ]
-    stem = written("table1", counts=[*GROUPED, *OF_DIGITS], tasks=[["smallcnn", "faces"]], sources=sources)
-    text = stem.with_suffix(".md").read_text()
-    varies = "the weights of every network | ALGO+IMPL, init+shuffle |"
-    assert f"| Random initialisation | initial weights of each layer, by its initialiser | {varies}" in text
-    assert "| mirroring (faces, smallcnn/digits); crops after 1 pixel of padding | ALGO+IMPL |" in text
-    assert "| Stochastic layers | dropout masks of each step and layer | no network's options name a rate |" in text
-    assert "| none | no variant |" in text
-    assert "* Training examples: faces 4,000." in text
-    rows = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
-    assert rows[0]["varies_in"] == "ALGO+IMPL, init+shuffle"
-
-
 def test_table_3_has_counts_and_shares_of_the_training_set(written):
     text = written("table3", counts=GROUPED, **ON_FACES).with_suffix(".md").read_text()
     assert "| faces | 1 | 30 (0.8 %) | 400 (10.0 %) |" in text
     assert "| faces | All | — | 4,000 (100.0 %) |" in text
-
-
-def test_table_4_has_every_data_set_and_its_splits(written):
-    counts = [*GROUPED, *OF_DIGITS, *[("digits", "train", "all", str(digit), 100) for digit in range(10)]]
-    tasks = [["smallcnn", "digits"], ["smallcnn", "faces"]]
-    text = written("table4", counts=counts, tasks=tasks).with_suffix(".md").read_text()
-    assert "| digits | 10 | 1,297 | 500 |" in text
-    assert "| faces | 2 | 4,000 | 400 |" in text
 
 
 def test_published_items_of_which_nothing_was_run_are_in_the_csv_alone(written):
@@ -376,7 +347,6 @@ def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
 
 
 STEP = (64, 224, 100)
-ON_V100 = {"hardware": ["v100"], "tasks": [["vgg19", ""]]}
 
 
 def kernels(model="vgg19", hardware="v100", accelerator="gpu"):
@@ -395,29 +365,6 @@ def ratios(models, hardware=("p100", "v100"), accelerator="gpu", **values):
             for metric in ("kernel_ratio", "wall_ratio"):
                 value = values.get(metric, 1.25)
                 yield (model, name, accelerator, *STEP, metric, value, 0.9 * value, 1.1 * value, 5, 0)
-
-
-def test_kernels_are_shown_by_rank_with_the_time_of_all_steps_and_the_change_of_all(written):
-    """Figure 8: the longest on the left, cumulative time on a logarithmic axis."""
-    times = list(ratios(["vgg19"], ["v100"], kernel_ratio=1.8))
-    said = words(written("kernels", kernels=list(kernels()), overhead=times, **ON_V100))
-    for part in (
-        "vgg19 (all: 250,000 → 450,000 ms)",
-        "ms in 100 steps",
-        "Determinism makes kernels 80 % slower",
-        "64 synthetic images of 224",
-    ):
-        assert part in said
-    assert "On a CPU" not in said
-
-
-def test_what_stands_for_kernels_on_a_cpu_is_told(written):
-    here = {"hardware": ["cpu"], "tasks": [["vgg19", ""]]}
-    assert "On a CPU, kernels are" in words(
-        written(
-            "kernels", kernels=list(kernels("vgg19", "cpu", "cpu")), overhead=list(ratios(["vgg19"], ["cpu"])), **here
-        )
-    )
 
 
 def test_a_network_without_kernels_is_told_in_one_line(written):
@@ -444,24 +391,6 @@ def test_a_ratio_that_is_not_in_the_file_is_told_in_one_line(written):
         written("overhead", overhead=list(ratios(["vgg19"])), hardware=["p100", "t4"], tasks=[["vgg19", ""]])
 
 
-def test_a_network_that_a_study_leaves_out_on_a_tooling_is_left_out(written):
-    times = [*ratios(["vgg19"]), *ratios(["mobilenet"], ["p100"])]
-    said = words(
-        written("overhead", overhead=times, hardware=["p100", "v100"], tasks=[["vgg19", ""], ["mobilenet", ""]])
-    )
-    assert "vgg19 mobilenet vgg19 T" in said, "the lines of p100, and that of v100"
-
-
-@pytest.mark.parametrize("kind", ["kernels", "overhead"])
-def test_the_cost_of_determinism_is_drawn_with_the_same_bytes_twice(written, kind):
-    rows = {"kernels": list(kernels()), "overhead": list(ratios(["vgg19"], ["v100"]))}
-    drawings = []
-    for _ in range(2):
-        stem = written(kind, formats=sheets.FORMATS, **rows, **ON_V100)
-        drawings.append([stem.with_suffix(f".{suffix}").read_bytes() for suffix in sheets.FORMATS])
-    assert drawings[0] == drawings[1]
-
-
 def over_algo_impl(dataset="digits", draws=4, **values):
     """Ratios of a model's variants over ALGO+IMPL, each of every measure."""
     for variant, value in values.items():
@@ -470,21 +399,6 @@ def over_algo_impl(dataset="digits", draws=4, **values):
         counts = (8, 0, 5, 0, draws if variant == "impl" else 5, 5, "one draw" if single else "paired")
         for metric in ("churn", "churn_normalised", "accuracy_sd", "cross_entropy_sd"):
             yield ("vgg19", dataset, "cpu", variant, "vgg19", "algo_impl", metric, "all", value, *ends, *counts)
-
-
-def test_what_determinism_costs_stands_beside_what_it_removes(written):
-    found = [*over_algo_impl(impl=0.25, algo=0.9), *over_algo_impl("faces", draws=1, impl=0.26)]
-    tasks = [["vgg19", "digits"], ["vgg19", "faces"], ["vgg19", ""]]
-    times = list(ratios(["vgg19"], ["cpu"], "cpu", wall_ratio=1.5))
-    said = words(written("cost_of_control", ratios=found, overhead=times, tasks=tasks))
-    for part in ("IMPL over ALGO+IMPL", "1 - ALGO over ALGO+IMPL", "deterministic / default", "64 synthetic images"):
-        assert part in said
-    assert said.count("vgg19 / digits on cpu") == 2
-    assert said.count("vgg19 / faces on cpu") == 1
-    assert "IMPL: means over 4 choices of the seeds that stay fixed (one choice for vgg19 / faces)" in said
-    assert "kernels" not in said
-    alone = written("cost_of_control", ratios=found[-4:], overhead=times, tasks=tasks[1:])
-    assert "1 - ALGO" not in words(alone)
 
 
 def test_ratios_are_listed_with_their_draws_and_what_has_no_interval(written):
@@ -499,30 +413,6 @@ def test_ratios_are_listed_with_their_draws_and_what_has_no_interval(written):
     assert "| IMPL / ALGO+IMPL | 0.256 | 0.256 | 0.256 | 0.256 | 1 over 5 (one draw) |" in text
     assert "the ratio holds for that draw" in text
     assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(found)
-
-
-def test_components_of_noise_are_shown_with_their_draws_and_intervals(written):
-    found = {
-        "n_draws": (4, np.nan, np.nan),
-        "accuracy_variance_algo": (4e-4, 1e-4, 9e-4),
-        "accuracy_variance_impl": (1e-4, 4e-6, 2.25e-4),
-        "accuracy_variance_interaction": (-1e-5, -1e-4, 1e-4),
-        "correctness_variance_algo": (0.04, 0.01, 0.09),
-        "correctness_variance_impl": (0.01, 0.0025, 0.0225),
-        "correctness_variance_interaction": (0.01, 0.0025, 0.0225),
-        "churn_same_draw": (0.02, 0.01, 0.03),
-        "churn_other_draw": (0.08, 0.06, 0.1),
-        "churn_impl_share": (0.25, 0.125, 0.5),
-    }
-    rows = [("vgg19", "digits", "cpu", "impl", metric, "all", *values, 20, 0) for metric, values in found.items()]
-    rows += measured(("vgg19", "digits", "cpu", "algo"), DIGITS, 10, {}, 0.8)
-    stem = written("components", rows, tasks=[["vgg19", "digits"]])
-    (line,) = [line for line in stem.with_suffix(".md").read_text().splitlines() if line.startswith("| cpu")]
-    accuracy = "2.00 (1.00 to 3.00) | 1.00 (0.20 to 1.50) | 0 (0 to 1.00)"
-    correctness = "20.00 (10.00 to 30.00) | 10.00 (5.00 to 15.00) | 10.00 (5.00 to 15.00)"
-    churn = "2.00 (1.00 to 3.00) | 8.00 (6.00 to 10.00) | 25 (12 to 50)"
-    assert line == f"| cpu | vgg19 / digits | IMPL | 4 (20 runs) | {accuracy} | {correctness} | {churn} |"
-    assert len(stem.with_suffix(".csv").read_text().splitlines()) == len(found)
 
 
 def test_sources_have_the_ratio_of_their_churn_to_all_where_there_is_one(written):
@@ -577,18 +467,6 @@ def cured(written, dataset="digits", **more):
     return stem.with_suffix(".md").read_text()
 
 
-def test_remedies_stand_beside_the_published_ones_with_whose_each_number_is(written):
-    text = cured(written)
-    names = re.findall(r"^\| (.+?) \| (ours|Summers & Dinneen|replicated) \|", text, re.MULTILINE)
-    theirs = ["Summers & Dinneen", "replicated"]
-    shown = {name: [whose for found, whose in names if found == name] for name, _ in names}
-    assert shown["Single run"] == shown["Snapshots"] == shown["Flip x 25 crops"] == ["ours", *theirs]
-    assert shown["Last snapshot"] == shown["9 crops"] == shown["Last snapshot + 9 crops"] == ["ours"]
-    assert shown["Snapshots + flip x 25 crops"] == ["ours"]
-    assert shown["Flip"] == shown["81 crops"] == shown["Snapshots + flip x 81 crops"] == theirs
-    assert sum(whose == "Summers & Dinneen" for _, whose in names) == 9
-
-
 def test_every_number_of_a_remedy_is_the_files_or_the_published_one(written):
     text = cured(written, missing=1)
     ours = r"\| 9 crops \| ours \| cnn / digits \| ALGO\+IMPL \| 6 \(1 missing\) \| 90\.00 \(89\.99 to 90\.01\) "
@@ -601,28 +479,6 @@ def test_every_number_of_a_remedy_is_the_files_or_the_published_one(written):
     assert re.search(rf"\| Snapshots \| replicated \| {cifar}.*\| 5\d \(by the formula\) \|", text)
     assert re.search(r"\| Single run \| ours .*\| — \|", text)
     assert re.search(r"\| Single run \| Summers & Dinneen .*\| — \|", text)
-
-
-def test_that_published_remedies_are_of_another_task_is_said_where_they_are(written):
-    assert "of resnet14 / cifar10, ours are not" in cured(written)
-    rows = list(under_remedies("resnet14", "single", "flip", dataset="cifar10"))
-    text = written("remedies", remedies=rows, tasks=[["resnet14", "cifar10"]]).with_suffix(".md").read_text()
-    assert "ours are not" not in text
-    assert "Last snapshot" not in text
-
-
-def test_the_csv_of_remedies_has_ours_in_full(written):
-    rows = list(both_models())
-    tasks = [["cnn", "digits"], ["cnn-snapshots", "digits"]]
-    stem = written("remedies", remedies=rows, tasks=tasks)
-    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
-    assert [(line["model"], line["remedy"]) for line in full] == list(dict.fromkeys((row[0], row[4]) for row in rows))
-    files = {(row[0], row[4], row[5]): row[7:10] for row in rows}
-    for line in full:
-        for (model, remedy, metric), wanted in files.items():
-            if (model, remedy) == (line["model"], line["remedy"]):
-                found = [float(line[column]) for column in (metric, f"{metric}_low", f"{metric}_high")]
-                assert found == pytest.approx(wanted, rel=1e-5)
 
 
 DIGITS = np.arange(200) % 10
@@ -665,6 +521,11 @@ def lines_of(stem):
     return {tuple(row[:4]): row[4:] for row in rows}, text
 
 
+def mean(given, variant):
+    row = next(row for row in given if row[-1] == variant)
+    return f"{100 * row[list(IDENTICAL).index('mean_accuracy')]:.2f}"
+
+
 def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written):
     given = list(identical_rows())
     stem = written("identical_runs", identical=given, emulated=["cpu"], **ON_DIGITS)
@@ -675,197 +536,24 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
     assert found[0].startswith(f"{100 * mine['max_accuracy_diff']:.2f} (")
     assert found[1].startswith(f"{100 * mine['std_dev_accuracy']:.2f} (")
     assert f"({mine['max_diff_label']} of 20: " in found[2]
-    same = mean(given, "control")
-    assert rows[*about, "Control (seed 1)", "6 (1 missing)"] == [f"0 ({same} to {same})", "0", "0", "0"]
-    assert rows["Pham et al.", "largest published", "ALGO+IMPL (seed -1)", ""][0] == "10.8"
-    assert rows["Pham et al.", "largest published", "IMPL (seed 1)", ""] == ["2.9", "", "52.4"]
-    for note in ("A range grows with the number of runs", "2.53 SDs of 6 runs"):
-        assert note in text
-    assert "weak" not in text.replace("weak ones", "").replace("weak models", "").replace("too weak to count", "")
-
-
-def test_the_times_of_identical_runs_stand_beside_the_published_headline(written):
-    rows, text = lines_of(written("identical_times", identical=list(identical_rows()), **ON_DIGITS))
     # Converged after 2 of 3 epochs, and times from 3 to 8 seconds.
-    found = rows["cpu, TensorFlow 2.21.0", "smallcnn / digits", "ALGO+IMPL (seed -1)", "6 (1 missing)"]
-    assert found == ["2.0 (2 to 2)", "3.67 (2 to 5.33, 91 %)", "5.5 (3 to 8, 91 %)"]
-    assert rows["Pham et al.", "largest published", "IMPL (seed 1)", ""] == ["", "", "145.3 %"]
+    assert found[4:] == ["2.0 (2 to 2)", "3.67 (2 to 5.33, 91 %)", "5.5 (3 to 8, 91 %)"]
+    same = mean(given, "control")
+    assert rows[*about, "Control (seed 1)", "6 (1 missing)"][:4] == [f"0 ({same} to {same})", "0", "0", "0"]
+    assert rows["Pham et al.", "largest published", "ALGO+IMPL (seed -1)", ""][0] == "10.8"
+    assert rows["Pham et al.", "largest published", "IMPL (seed 1)", ""] == ["2.9", "", "52.4", "", "", "", "145.3 %"]
     assert rows["this study", "largest", "IMPL (seed 1)", ""][-1] == "90.9 % (smallcnn, 6 runs)"
-    assert "Convergence (near-best): the first epoch" in text
-
-
-def mean(given, variant):
-    row = next(row for row in given if row[-1] == variant)
-    return f"{100 * row[list(IDENTICAL).index('mean_accuracy')]:.2f}"
+    assert "2.53 SDs of 6 runs" in text
+    assert "weak" not in text.replace("weak ones", "").replace("weak models", "").replace("too weak to count", "")
 
 
 def test_runs_that_are_weak_or_have_not_converged_are_told(written):
     given = list(identical_rows(weak=Weak("chance", 0.1), criteria=("patience",), weakest=2))
-    rows, text = lines_of(written("identical_times", identical=given, **ON_DIGITS))
+    rows, text = lines_of(written("identical_runs", identical=given, **ON_DIGITS))
     found = rows["cpu, TensorFlow 2.21.0", "smallcnn / digits", "IMPL (seed 1)", "5 (1 weak, 1 missing)"]
-    assert found[:2] == ["none", "none"]
+    assert found[4:6] == ["none", "none"]
     assert "Weak, and left out: accuracy below chance + 0.1." in text
     assert "Some runs have not converged" in text
-
-
-@pytest.mark.parametrize("runs", [0, 1])
-def test_identical_runs_of_one_run_or_none_have_no_range(written, runs):
-    given = list(identical_rows(runs))
-    rows, text = lines_of(written("identical_runs", identical=given, **ON_DIGITS))
-    (impl,) = (found for about, found in rows.items() if about[2] == "IMPL (seed 1)" and "cpu" in about[0])
-    assert impl[0] == ("n/a (one run)" if runs else "n/a (no run)")
-    assert "this study" not in text
-    assert "n/a: undefined" in text
-    assert "nan" not in text + lines_of(written("identical_times", identical=given, **ON_DIGITS))[1]
-
-
-def ensemble_rows(runs=8, **missing):
-    for variant in VARIANTS:
-        count = missing.get(variant, runs)
-        found = by_size(noisy_logits(variant, count), DIGITS, max(1, count // 2))
-        for members, (metric, group, estimate), ensembles in found:
-            yield ("smallcnn", "digits", "cpu", variant, members, metric, group, *estimate, ensembles, 0)
-
-
-def test_ensembles_are_drawn_by_their_size_with_how_many_there_are(written):
-    said = words(written("ensembles", ensembles=list(ensemble_rows()), emulated=["cpu"], **ON_DIGITS))
-    for part in ("smallcnn / digits", "SD of test accuracy", "Mean test accuracy", "(8)", "(4)", "Runs: 8 each"):
-        assert part in said
-    assert "square root of k" in said
-    assert "emulated" in said
-    assert "(2)" not in said  # no SD of two ensembles
-
-
-def of_layers(names, runs=5, **variants):
-    """Rows of a metric file of layers that grow apart along the network, by so much in each variant."""
-    draws = np.random.Generator(np.random.Philox(5))
-    common = draws.normal(size=(1, 30, 8))
-    rows = []
-    for variant, distance in variants.items():
-        stack = [common + distance * place * draws.normal(size=(runs, 30, 8)) for place in range(len(names))]
-        if variant == "control":
-            stack = [np.repeat(one[:1], runs, axis=0) for one in stack]
-        grams = np.stack([np.stack([gram(run) for run in one]) for one in stack], axis=1)
-        place = ("resnet14", "digits", "cpu", variant, 30)
-        rows += [(*place, name, metric, "all", *found, runs, 1) for name, metric, found in layers(names, grams)]
-    return rows
-
-
-ON_RESNET = {"tasks": [["resnet14", "digits"]]}
-
-
-def test_layers_are_shown_in_the_order_of_the_network_and_what_is_exactly_1_is_told(written):
-    names = ["stem", "a_late_name", "logits"]
-    said = words(written("layers", layers=of_layers(names, algo=0.2, control=1), **ON_RESNET))
-    places = [said.rindex(name) for name in names]
-    assert places == sorted(places)
-    for part in ("30 test examples", "Open: exactly 1.", "Runs: 5 each", "2 of 12 missing", "Debiased CKA", "95 %"):
-        assert part in said
-
-
-def test_a_layer_without_a_value_is_na_and_many_layers_have_some_of_their_names(written):
-    names = [f"layer{number}" for number in range(130)]
-    rows = of_layers(names, algo=0.01)
-    rows[0] = (*rows[0][:8], np.nan, np.nan, np.nan, *rows[0][11:])
-    said = words(written("layers", layers=rows, **ON_RESNET))
-    assert "n/a" in said
-    assert "Open:" in said  # the first layer, where nothing is apart
-    assert sum(f" {name} " in f" {said} " for name in names) == 27
-
-
-@pytest.mark.parametrize("runs", [1, 2])
-def test_layers_of_a_run_or_two_are_shown_without_intervals(runs, written):
-    said = words(written("layers", layers=of_layers(["stem", "logits"], runs, algo=0.2), **ON_RESNET))
-    assert ("n/a: undefined" in said) == (runs == 1)
-    assert ("No line: no interval" in said) == (runs == 2)
-
-
-ENGINES = {"cpu": ("tensorflow", "2.21.0"), "cpu-jax": ("jax", "0.10.2"), "cpu-torch": ("torch", "2.13.0")}
-ON_ENGINES = {"hardware": list(ENGINES), "tasks": [["smallcnn", "digits"]]}
-TENSORS = ("conv/kernel", "logits/bias")
-
-
-def of_frameworks(runs=4, variants=("algo", "control")):
-    """Metric files of three frameworks whose runs are a little apart, and two of which predict with other roundings."""
-    pairs = [(a, b) for a in ENGINES for b in ENGINES if list(ENGINES).index(a) < list(ENGINES).index(b)]
-    rows, across, split, parts = [], [], [], []
-    for variant in variants:
-        over = frameworks.RUNS if variant == "algo" else frameworks.EXAMPLES
-        home = {name: noisy_logits(variant, runs) for name in ENGINES}
-        home["cpu-torch"] = home["cpu-torch"][:, ::-1]
-        for name in ENGINES:
-            rows += [
-                (*row[:2], name, *row[3:])
-                for row in measured(("smallcnn", "digits", name, variant), DIGITS, 10, {}, VARIANTS[variant], runs)
-            ]
-        both = {(a, b): frameworks.Predicted(home[a], home[a] * np.float32(1 + 1e-6)) for a in ENGINES for b in ENGINES}
-        for one, other in pairs:
-            place, counts = ("smallcnn", "digits"), (runs, 0)
-            two = both[one, other], both[other, one]
-            found = [((one, other), row) for row in frameworks.total(*two, over)]
-            for way, predicted in zip(((one, other), (other, one)), two, strict=True):
-                found += [(way, row) for row in frameworks.inference(predicted, over)]
-            split += [
-                (*place, *way, variant, len(DIGITS), over, metric, "all", *numbers, *counts)
-                for way, (metric, numbers) in found
-            ]
-            across.append((*place, one, other, variant, "l2_unit", "all", 0.25, 0.2, 0.3, *counts))
-            told = [("any", 3, *one) for one in frameworks.parting(np.full(runs, 2.0))]
-            for name, first in (*dict.fromkeys(TENSORS, 2.0).items(), ("train_loss", 3.0), ("test_accuracy", np.nan)):
-                told += [(name, 3, *one) for one in frameworks.parting(np.full(runs, first))]
-            told += [(name, 3, "relative_l2", (0.125, 0.1, 0.15), runs) for name in TENSORS]
-            told += [("test_loss", at, "relative_l2", (10.0 ** (at - 8), 0, 0.1), runs) for at in (1, 2, 3)]
-            parts += [
-                (*place, one, other, variant, what, epoch, metric, "all", *numbers, count, 0)
-                for what, epoch, metric, numbers, count in told
-            ]
-    about = [dict(zip(IDENTICAL, row, strict=True)) for row in identical_rows(criteria=("last",))]
-    versions = [
-        list((row | {"backend": ENGINES[name][0], "backend_version": ENGINES[name][1], "hardware": name}).values())
-        for name in ENGINES
-        for row in about
-    ]
-    given = {"cross_tooling": across, "frameworks": split, "partings": parts, "identical": versions}
-    return {"rows": rows, **given, **ON_ENGINES}
-
-
-def test_frameworks_are_shown_from_run_to_run_and_two_by_two(written):
-    said = words(written("frameworks", **of_frameworks(), emulated=["cpu"]))
-    for part in ("TensorFlow 2.21.0, cpu†", "cpu-jax", "PyTorch", "TensorFlow ↔ JAX", "Wilson", "Runs: 4 each"):
-        assert part in said
-    assert "emulated" in said
-    assert "The framework alone changes" in said
-    assert "exactly 0" in said, "Control within a framework"
-
-
-def test_the_difference_between_frameworks_is_split_into_inference_and_training(written):
-    said = words(written("framework_parts", **of_frameworks()))
-    for part in ("JAX ↔ PyTorch, ALGO", "inference of JAX's", "in all", "training", "Inference moves logits by"):
-        assert part in said
-
-
-@pytest.mark.parametrize("variants", [("algo",), ("control",)])
-def test_frameworks_can_be_shown_under_one_of_the_variants(variants, written):
-    said = words(written("frameworks", **of_frameworks(variants=variants)))
-    said += words(written("framework_parts", **of_frameworks(variants=variants)))
-    assert ("Test loss apart" in said) == ("control" in variants)
-    assert "nan" not in said
-
-
-def test_partings_name_the_first_layer_and_epoch_and_how_far_tensors_end_apart(written):
-    given = of_frameworks()
-    stem = written("partings", **given)
-    text = stem.with_suffix(".md").read_text()
-    lines = {line.split(" | ")[0].strip("| "): line.strip("| ").split(" | ")[1:] for line in text.splitlines()}
-    assert lines["Toolings"][:2] == ["cpu ↔ cpu-jax", "cpu ↔ cpu-jax"]
-    assert lines["Versions"][-1] == "0.10.2 ↔ 2.13.0"
-    assert set(lines["First epoch"]) == {"2 (1.1 to 2.9)"}
-    assert set(lines["First layer"]) == {"conv/kernel (and 1 of 1 others)"}
-    assert set(lines["Test accuracy: first epoch"]) == {"never"}
-    assert set(lines["logits/bias apart in the end, %"]) == {"12.5 (10 to 15)"}
-    assert "TensorFlow ↔ PyTorch, ALGO" in text
-    assert "nan" not in text
-    assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(given["partings"])
 
 
 def each_run(variants, criteria=("best-accuracy", "lowest-loss"), runs=5):
@@ -890,134 +578,3 @@ def test_identical_runs_are_tested_as_pham_et_al_do_and_once_more_for_the_number
     tested = [row for row in full if row["levene"]]
     assert all(float(row["levene_holm"]) >= float(row["levene"]) for row in tested)
     assert {row["comparison"] for row in full} == {"seeds", "criteria"}
-
-
-def test_runs_without_anything_to_test_are_an_empty_table_and_no_error(written):
-    stem = written("identical_tests", convergence=list(each_run(("impl",), ("last",))))
-    assert "no two sets of runs that their analysis compares" in stem.with_suffix(".md").read_text()
-
-
-ALL_AND_BIT = "init+shuffle+augment+dropout+bit"
-
-
-def grown(starts, distance):
-    """Rows of growth of a tooling that never differs, of emulated noise and of a bit."""
-    steps = np.array([0, 1, 2, 4, 8, 10])
-    rows = []
-    for hardware, variant, times in (("cpu-2threads", "algo", 0), ("cpu", "algo_impl", 1), ("cpu", ALL_AND_BIT, 0.1)):
-        names = "smallcnn", "digits", hardware, variant, "cpu", "algo"
-        each = distance * times * (1 + np.arange(starts))[:, None] * steps
-        courses = [growing.Course(steps, dict.fromkeys((*growing.DISTANCES, "churn"), one)) for one in each]
-        rows += [(*names, step, name, "all", *found, n, 0) for step, name, found, n in growing.levels(courses, 500)]
-    return rows
-
-
-@pytest.mark.parametrize("starts", [1, 3])
-def test_growth_is_one_line_a_perturbation_and_exact_zeros_are_told(starts, written):
-    on_cpu = {"hardware": ["cpu", "cpu-2threads"], "tasks": [["smallcnn", "digits"]], "emulated": ["cpu"]}
-    said = words(written("growth", growth=grown(starts, 1e-6), **on_cpu))
-    for part in (
-        "cpu-2threads",
-        "IMPL†",
-        "one bit",
-        "√2: unrelated",
-        "training steps",
-        "Churn",
-        f"Starts: {starts} for",
-    ):
-        assert part in said
-
-
-def of_text(variants, runs=4, segments=30, units=8, tokens=6):
-    """Rows of stability and of language of made-up language models, in which one token in four is rare."""
-    labels = np.arange(segments * units) % tokens
-    rare = {"up-to-10": labels >= tokens - 1, "over-10": labels < tokens - 1}
-    rows, of_language = [], []
-    for variant, noise in variants.items():
-        cell, draws = ("lstm", "poem", "cpu", variant), np.random.Generator(np.random.Philox(3))
-        scores = draws.normal(size=(len(labels), tokens)) + 1.5 * np.eye(tokens)[labels]
-        logits = (scores + noise * draws.normal(size=(runs, *scores.shape))).astype(np.float32)
-        written = np.where(draws.random((runs, segments, 4)) < noise / 2, draws.integers(tokens, size=(runs, 1, 1)), 0)
-        found = stability(logits, labels, rare, apart(logits[:, :50, 0]), streams.key(0, "init", 1), units)
-        found += of_all_draws(predictions(logits), labels, tokens, rare, [np.arange(runs)], found, units)
-        rows += [(*cell, *names, *estimate, runs, 0) for *names, estimate in found]
-        rows.append((*cell, "n_draws", "all", 1.0, np.nan, np.nan, runs, 0))
-        of_runs = language(logits, labels, units, written)
-        of_language += [(*cell, *names, *estimate, runs, 0) for *names, estimate in of_runs]
-    return rows, of_language
-
-
-def without_scores(rows):
-    """Rows as they are of a large vocabulary, of which only the likeliest tokens are kept."""
-    return [row for row in rows if not row[4].startswith(("correlation_", "ensemble_", "cka"))]
-
-
-ON_TEXT = {"tasks": [["lstm", "poem"]], "hardware": ["cpu"], "emulated": ["cpu"]}
-
-
-def test_language_models_are_drawn_by_source_in_units_of_text(written):
-    rows, of_language = of_text(VARIANTS)
-    said = words(written("language", rows, language=of_language, **ON_TEXT))
-    for part in (
-        "Two runs differ in",
-        "of next tokens",
-        "lstm / poem",
-        "SD of perplexity",
-        "% of test tokens",
-        "bits",
-        "Continuation apart",
-        "Runs: 4 each",
-        "0: exactly zero",
-        "emulated",
-    ):
-        assert part in said
-    assert "test examples" not in said
-    assert "lower bound" not in said
-    assert "lower bound, from the likeliest tokens, for poem." in words(
-        written("language", without_scores(rows), language=of_language, **ON_TEXT)
-    )
-
-
-def test_the_table_of_language_models_has_the_numbers_of_the_metric_files(written):
-    rows, of_language = of_text(VARIANTS)
-    stem = written("table_language", rows, language=of_language, **ON_TEXT)
-    files = {row[3:6]: row[6] for row in (*rows, *of_language)}
-    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
-    assert [row["variant"] for row in full] == list(VARIANTS)
-    for row in full:
-        for column, metric, group in (
-            ("perplexity", "perplexity_mean", "all"),
-            ("perplexity_sd", "perplexity_sd", "all"),
-            ("token_churn", "churn", "all"),
-            ("divergence", "divergence", "all"),
-            ("correlation_spearman", "correlation_spearman", "all"),
-            ("normalised_churn", "churn_normalised", "all"),
-            ("normalised_churn_rarest", "churn_normalised", "up-to-10"),
-        ):
-            assert float(row[column]) == pytest.approx(files[row["variant"], metric, group], rel=1e-5)
-        # Two runs of cross-entropy 1.1 whose pair has 1.0 have perplexities of e^1.1, and their pair e^1.0.
-        change = files[row["variant"], "ensemble_cross_entropy_change", "all"]
-        assert float(row["pair_perplexity_change"]) == pytest.approx(np.e**change - 1, rel=1e-5)
-    text = stem.with_suffix(".md").read_text()
-    control = next(line for line in text.splitlines() if "| Control |" in line)
-    assert re.search(r"\| 4 \(bit-equal\) \| [0-9.]+ ± 0 \| 0 \| 0 \| 1 \| 0 \| 0 \| 0 \|$", control)
-    assert text.count("(bit-equal)") == 1
-    assert "not at hand" in text and "up-to-10 times in training (poem)" in text
-
-
-def test_what_a_large_vocabulary_loses_is_said_in_the_table(written):
-    rows, of_language = of_text({"algo_impl": 1.0})
-    stem = written("table_language", without_scores(rows), language=of_language, **ON_TEXT)
-    text = stem.with_suffix(".md").read_text()
-    assert "likeliest tokens are kept of poem: divergence is a lower bound, correlation and pairs are lost" in text
-    (line,) = (line for line in text.splitlines() if "| ALGO+IMPL |" in line)
-    assert line.count("| n/a |") + line.count(" n/a | n/a |") == 2
-
-
-def test_one_run_of_a_language_model_has_a_perplexity_and_no_spread(written):
-    rows, of_language = of_text({"algo_impl": 1.0}, runs=1)
-    said = words(written("language", rows, language=of_language, **ON_TEXT))
-    assert "How far do runs of one language model end apart?" in said
-    assert "Not drawn, 0 or undefined everywhere: SD of perplexity, Token churn, Divergence, Continuation apart" in said
-    text = written("table_language", rows, language=of_language, **ON_TEXT).with_suffix(".md").read_text()
-    assert re.search(r"\| [0-9.]+ \(SD n/a\) \| n/a \|", text)

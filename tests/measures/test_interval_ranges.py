@@ -15,11 +15,11 @@ from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.by_draw import grouped, over_draws, over_sizes
 from toolnoise.papers.claims.effects import STUDY, scale_of
-from toolnoise.papers.frameworks.cross_tooling import cross_tooling
-from toolnoise.papers.growth import metric as growth
-from toolnoise.papers.language.metric import language
-from toolnoise.papers.layers.metric import layers
-from toolnoise.papers.remedies import metric as remedies
+from toolnoise.papers.frameworks.pair import cross_tooling
+from toolnoise.papers.growth import measure as growth
+from toolnoise.papers.language.measure import language
+from toolnoise.papers.layers.measure import layers
+from toolnoise.papers.remedies import measure as remedies
 from toolnoise.programs import program_measures
 from toolnoise.stats.estimates import Estimate
 
@@ -90,7 +90,7 @@ class Cell:
 
     def other_files(self):
         logits, labels, weights, rng = self.logits, self.labels, self.weights, self.rng
-        yield from ((metric, estimate) for metric, _, estimate in remedies.measure(logits, labels).rows())
+        yield from ((metric, estimate) for metric, _, estimate in remedies.measure_runs(logits, labels).rows())
         texts = rng.integers(0, 2, (len(logits), 3, 4))
         rows = language(logits, labels, 1, texts)
         yield from ((metric, estimate) for metric, _, estimate in rows)

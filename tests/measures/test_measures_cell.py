@@ -74,21 +74,10 @@ def test_each_run_has_a_number_that_only_equal_bits_share(measured):
     assert fingerprints(np.concatenate([logits[:1], changed, logits[:1]])).tolist().count(found[1]) == 2
 
 
-def test_weak_runs_are_left_out_of_identical_runs_alone(measured):
-    stability, _, identical, _, ensembles = measured(4, block=ALL | {"weak": {"reference": "best", "margin": 0}})
-    assert set(identical["no_try"]) == {1}
-    assert set(identical["n_weak"]) == {3}
-    assert set(stability["n_runs"]) == {4}
-    assert ensembles["n_runs"].max() == 4
-
-
 @pytest.mark.parametrize(
     ("runs", "diverged", "sizes"),
     [
         (7, (), {1: 7, 2: 3, 3: 2}),  # the seventh is left over
-        (7, (2,), {1: 6, 2: 3, 3: 2}),
-        (5, (), {1: 5, 2: 2}),
-        (1, (), {1: 1}),
         (2, (1, 2), {1: 0}),
     ],
 )
@@ -198,17 +187,12 @@ def negative_zero(parts):
 
 DIFFERENCES = {
     "late, in a later layer": (in_epoch(2, "a/bias"), "they part in epoch 2, first in a/bias"),
-    "in the first layer that differs": (
-        both(in_epoch(2, "a/bias"), in_epoch(2, "a/kernel", 1)),
-        "they part in epoch 2, first in a/kernel",
-    ),
     "in the first epoch that differs": (
         both(in_epoch(3, "a/kernel", 1), in_epoch(1, "a/bias")),
         "they part in epoch 1, first in a/bias",
     ),
     "a stopped run": (lambda parts: (parts["epochs"].pop(), parts["record"].update(epochs=2)), "3 and 2 epochs"),
     "the sign of a zero": (negative_zero, "their final weights are not, first in a/bias"),
-    "another tensor": (lambda parts: parts["final"].update(b=np.ones(1)), "the runs have different tensors"),
 }
 
 
@@ -228,7 +212,6 @@ def test_equal_weights_with_different_logits_are_one_line(check, refused):
     assert line == f"{CHECKED}: seeds 1 and 3: equal weights give different logits; replicates must be bit-equal"
 
 
-@pytest.mark.parametrize("text", ["{}", '{"bit_equal": false}'])
-def test_a_verdict_that_the_gate_cannot_have_written_is_one_line(text, tmp_path, refused):
-    (tmp_path / "cpu.json").write_text(text)
+def test_a_verdict_that_the_gate_cannot_have_written_is_one_line(tmp_path, refused):
+    (tmp_path / "cpu.json").write_text('{"bit_equal": false}')
     assert refused(control_gate.verdict, tmp_path / "cpu.json").startswith(f"{tmp_path / 'cpu.json'}: ")

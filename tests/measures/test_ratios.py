@@ -145,14 +145,6 @@ def test_draws_that_the_other_cell_ties_together_have_no_interval():
     assert np.isnan(found.estimates["churn"].low)
 
 
-@pytest.mark.parametrize("count", [0, 2])
-def test_few_runs_are_no_error(count):
-    few = runs_of(ALGO[:count], predictions(ALGO, 1)[:count])
-    estimate = ratios(few, runs_of(ALGO, predictions(ALGO, 2))).estimates["churn"]
-    assert np.isnan(estimate.value) == (count < 2)
-    assert np.isnan(estimate.low)
-
-
 def test_cells_of_the_same_runs_bit_by_bit_are_said_to_be_and_have_no_interval():
     one = runs_of(ALGO, predicted := predictions(ALGO, 1))
     prints = np.arange(5.0)
@@ -213,14 +205,6 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
     assert normed["value"].iloc[:2].tolist() == pytest.approx([0.5, 0.5], rel=1e-12)
     counts = ["n_runs", "n_missing", "over_n_runs", "over_n_missing", "n_draws", "over_n_draws"]
     assert set(normed[counts].itertuples(index=False, name=None)) == {(3, 1, 3, 0, 3, 3)}
-
-
-def test_a_cell_of_which_every_run_diverged_has_no_ratio(write, tmp_path):
-    paths = [write("smallcnn", "algo_impl", [np.nan, np.nan]), write("smallcnn", "algo", [0.1, 0.1, 0.1])]
-    noise_ratios.measure(*PLACE, paths, out=tmp_path / "out.csv")
-    found = metric_files.read(tmp_path / "out.csv", RATIOS)
-    assert found["value"].isna().all()
-    assert set(found["n_missing"] + found["over_n_missing"]) == {2}
 
 
 def test_single_runs_without_their_accuracy_or_of_another_task_are_one_line(write, refused, tmp_path):

@@ -13,7 +13,7 @@ from scipy import stats
 from toolnoise.base import metric_files
 from toolnoise.checks import parameters
 from toolnoise.figures.render import NOTEBOOKS, execute
-from toolnoise.papers.claims import effects, judging, sentences
+from toolnoise.papers.claims import effects, judging
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, ORDER, REFUTED, STUDY, SUPPORTED
 from toolnoise.study import config, figure_files, grid, job_code, published
 from toolnoise.study.cells import Whole
@@ -56,11 +56,6 @@ def test_every_model_that_a_claim_names_is_registered():
     assert named <= set(config.registered("models"))
 
 
-def test_every_claim_has_one_verdict(whole):
-    assert list(whole.index) == [claim["name"] for claim in CLAIMED]
-    assert set(whole["verdict"]) <= {SUPPORTED, OPEN, CERTAIN, "refuted", "not published"}
-
-
 def test_published_items_exist():
     items = {judging._item(number) for path in judging.NUMBERS for number in published.read(path)}
     assert {item for claim in CLAIMED for item in claim.get("published", {}).get("items", ())} <= items
@@ -91,7 +86,6 @@ def test_of_table_2s_twenty_comparisons_five_are_below_five_percent_and_two_rema
     ("of", "over", "model", "ratio"),
     [
         ("impl", "algo_impl", "smallcnn", 0.32),
-        ("impl", "algo_impl", "resnet18", 0.92),
         ("impl", "algo", "resnet18", 1.14),
     ],
 )
@@ -189,13 +183,6 @@ def test_the_units_of_unequal_arms_are_both_told(verdicts):
     assert verdicts[verdicts["claim"] == "sd-without-algo"]["n_units"].tolist() == ["5", *["10"] * 9, "5"]
 
 
-def test_a_number_without_a_spread_is_shown_and_decides_nothing(whole):
-    churn = whole.loc["algo-above-impl-churn"]
-    assert churn["value"] == pytest.approx(14.89 / 14.68)
-    assert churn["note"] == "no spread is published"
-    assert np.isnan(churn["adjusted"])
-
-
 def test_an_interval_agrees_with_the_p_value_beside_it_and_stands_in_the_sentence(verdicts):
     """It lies on the claim's side, or on the other, exactly where the adjusted p-value is below 5 %."""
     tested = verdicts[verdicts["adjusted"].notna() & ~verdicts["note"].str.contains("only")]
@@ -213,10 +200,10 @@ def test_an_interval_agrees_with_the_p_value_beside_it_and_stands_in_the_sentenc
     of_sds = shown[shown["claim"].str.contains("sd-|-sd") & (shown["scale"] == "ratio")]
     assert (of_sds["decides_high"] < 20 * of_sds["decides_low"]).all() and len(of_sds)
     for row in wide.itertuples():
-        assert "(no interval: too few runs to tell)" in sentences.sentence(row)
+        assert "(no interval: too few runs to tell)" in judging.sentence(row)
     for row in shown.itertuples():
         ends = (row.decides_low, row.decides_high)
-        found = re.search(r"\((\S+) to (\S+)\).*adjusted p (?:< )?([\d.]+)", sentences.sentence(row, short=True))
+        found = re.search(r"\((\S+) to (\S+)\).*adjusted p (?:< )?([\d.]+)", judging.sentence(row, short=True))
         assert [float(number) for number in found.groups()[:2]] == [float(f"{end:.3g}") for end in ends]
         assert float(found[3]) == pytest.approx(row.adjusted, abs=0.001)
 

@@ -1,18 +1,17 @@
-"""Two frameworks: which toolings are of two, what is exchanged between them, and measures of what separates them."""
-
-from datetime import UTC, datetime
+"""Two toolings or frameworks: how far apart their runs are, what is exchanged between them, and what separates them."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.base import files, metric_files
+from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import DRAWN
-from toolnoise.checks import audit_rules, parameters
+from toolnoise.checks import parameters
 from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.formulas.weights import relative_distances
 from toolnoise.papers.frameworks import measure as frameworks
-from toolnoise.papers.frameworks.metric import (
+from toolnoise.papers.frameworks import pair
+from toolnoise.papers.frameworks.measure import (
     EXAMPLES,
     FRAMEWORKS,
     PARTINGS,
@@ -22,8 +21,7 @@ from toolnoise.papers.frameworks.metric import (
     parting,
     total,
 )
-from toolnoise.provenance import audit, tree
-from toolnoise.provenance.statements import Artifact, Statement, path_for
+from toolnoise.papers.frameworks.pair import CROSS_TOOLING, cross_tooling
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import figure_files, job_code, layout
 from toolnoise.study.cells import Cell, Pair
@@ -66,12 +64,6 @@ def test_where_replicates_are_bit_equal_intervals_are_over_examples():
     assert dict(total(*(Predicted(*(part[:1] for part in both)) for both in equal), EXAMPLES)) == found
 
 
-def test_no_churn_on_a_few_examples_is_not_no_churn_on_all():
-    found = dict(total(Predicted(A, A), Predicted(A, A), EXAMPLES))
-    assert found["churn"] == pytest.approx((0, 0, 0.2775328), rel=1e-6)  # z^2 / (10 + z^2)
-    assert_equal(found["churn_training"], Estimate(0.0))
-
-
 def test_inference_alone_is_measured_on_the_very_same_networks():
     here = np.array([[[3.0, 4.0], [0.0, 2.0]], [[3.0, 4.0], [0.0, 2.0]]], np.float32)
     there = here.copy()
@@ -87,13 +79,6 @@ def test_inference_alone_is_measured_on_the_very_same_networks():
     assert np.isnan(one["logits_max_difference"][1:]).all()
     assert one["logits_relative_difference"].value == pytest.approx(0.0099501 / 2, rel=1e-5)
     assert one["logits_relative_difference"].high > 0.01
-
-
-@pytest.mark.parametrize("over", [RUNS, EXAMPLES])
-def test_without_runs_everything_is_undefined(over):
-    nobody = Predicted(A[:0], A_THERE[:0])
-    for _, estimate in [*total(nobody, nobody, over), *inference(nobody, over)]:
-        assert np.isnan(estimate).all()
 
 
 def test_relative_distances_are_over_the_length_of_both_and_never_infinite():
@@ -145,14 +130,6 @@ def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_dr
     assert figure_files.metric_files(three, shown)["frameworks"] == [
         three.path(METRICS["frameworks"].pattern, of) for of in three.frameworks
     ]
-
-
-def test_a_study_of_one_framework_exchanges_nothing(written, built):
-    tiny = built(written)
-    assert tiny.pairs
-    assert tiny.frameworks == tiny.exchanged == ()
-    assert not {"frameworks", "partings"} & set(figure_files.collected(tiny))
-    assert not {"frameworks", "partings"} & set(tiny.figure_kinds)
 
 
 def test_what_is_exchanged_is_computed_as_runs_on_the_other_tooling_are_and_says_where_they_were_trained(three):
@@ -266,10 +243,6 @@ def other_tensors(parts):
     parts["final"]["a/bias"] = np.zeros(4, np.float32)
 
 
-def another_order(parts):
-    parts["final"] = dict(reversed(parts["final"].items()))
-
-
 def fewer_digests(parts):
     parts["epochs"][1].pop("a/bias")
 
@@ -278,7 +251,6 @@ def fewer_digests(parts):
     ("change", "line"),
     [
         (other_tensors, "11/weights.npz: a/bias: found another shape, or none; the tensors of "),
-        (another_order, "11/weights.npz: found them in another order; the tensors of "),
         (fewer_digests, "11/history.csv: tensors_sha256: epoch 2 has 1 digests; 2, as weights.npz has"),
     ],
 )
@@ -286,22 +258,112 @@ def test_runs_that_cannot_be_compared_are_one_line(change, line, measured, refus
     assert refused(measured, change).startswith(f"{tmp_path}/runs/{line}")
 
 
-def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_that(three, tmp_path):
-    asked = parameters.exchange(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))
-    observed, name = {"device": "cpu"}, f"results/{three.name}/exchanged/index.json"
-    spec = {key: value for key, value in asked["spec"].items() if key != "seed"}
-    index = {"spec": spec, "observed": observed, "seeds": []}
-    once = datetime(2026, 1, 1, tzinfo=UTC)
+LABELS = np.array([0, 1, 0, 1])
+COMPARED = ["churn", "l2_unit", "l2_raw", "accuracy_difference"]
 
-    def judged(index):
-        files.write_json(tmp_path / name, index)
-        output = Artifact(name, "a" * 64, (tmp_path / name).stat().st_size)
-        statement = Statement("predict-elsewhere", (output,), (), asked, observed, once, once, {})
-        files.write_json(tmp_path / path_for(name), statement.as_json())
-        study = tree.load_study(tmp_path / f"results/{three.name}")
-        found = audit_rules.record(audit.Evidence(study, {}, once))
-        return [what for _, what in found if "trained_on" in what]
 
-    assert judged(index | {"trained_on": "cpu"}) == []
-    assert judged(index | {"trained_on": "noisy"}) == ["differs from its statement: trained_on"]
-    assert len(judged(index)) == 1
+ON_ONE = logits([[0, 1, 0, 1], [0, 1, 0, 0]])
+ON_OTHER = logits([[0, 1, 0, 0], [1, 0, 0, 0]])
+WEIGHTS_A = np.array([[3, 4], [1, 0]], np.float32)
+WEIGHTS_B = np.array([[6, 8], [0, 1]], np.float32)
+
+
+def compared(*arguments, units=None):
+    units = [[run] for run in range(len(arguments[0]))] if units is None else units
+    rows = cross_tooling(*arguments, [np.array(runs) for runs in units])
+    assert [(metric, group) for metric, group, _ in rows] == [(metric, "all") for metric in COMPARED]
+    return {metric: estimate for metric, _, estimate in rows}
+
+
+def test_each_run_is_compared_with_the_run_of_its_seed():
+    found = compared(ON_ONE, ON_OTHER, LABELS, WEIGHTS_A, WEIGHTS_B)
+    assert found["churn"].value == (1 / 4 + 2 / 4) / 2
+    assert found["l2_raw"].value == pytest.approx((5 + np.sqrt(2)) / 2, rel=1e-15)
+    assert found["l2_unit"].value == pytest.approx(np.sqrt(2) / 2, rel=1e-15)
+    assert found["accuracy_difference"].value == ((3 / 4 - 1) + (1 / 4 - 3 / 4)) / 2
+
+
+def test_intervals_within_the_range_are_students():
+    a = logits(np.zeros((4, 100), int))
+    predicted = np.zeros((4, 100), int)
+    for run, different in enumerate([50, 51, 52, 53]):
+        predicted[run, :different] = 1
+    weights = np.eye(4)
+    churn = compared(a, logits(predicted), np.zeros(100, int), weights, weights)["churn"]
+    half = 3.1824463 * np.sqrt(5 / 3) / 100 / 2  # t at .975 with 3 degrees of freedom, from a printed table
+    assert churn == pytest.approx((0.515, 0.515 - half, 0.515 + half), rel=1e-7)
+
+
+def test_toolings_under_control_are_compared_once_and_without_interval():
+    a, b = np.repeat(ON_ONE[:1], 5, axis=0), np.repeat(ON_OTHER[:1], 5, axis=0)
+    weights = np.repeat(WEIGHTS_A[1:], 5, axis=0), np.repeat(WEIGHTS_B[1:], 5, axis=0)
+    found = compared(a, b, LABELS, *weights, units=[range(5)])
+    assert found["churn"].value == 0.25
+    for value, low, high in found.values():
+        assert value != 0
+        assert np.isnan([low, high]).all()
+
+
+def test_a_tooling_against_itself_is_exactly_zero_and_one_run_has_no_interval_and_none_has_nothing():
+    for estimate in compared(ON_ONE, ON_ONE, LABELS, WEIGHTS_A, WEIGHTS_A).values():
+        assert_equal(estimate, Estimate(0.0))
+    for value, low, high in compared(ON_ONE[:1], ON_OTHER[:1], LABELS, WEIGHTS_A[:1], WEIGHTS_B[:1]).values():
+        assert np.isfinite(value)
+        assert np.isnan([low, high]).all()
+    assert np.isnan(list(compared(ON_ONE[:0], ON_OTHER[:0], LABELS, WEIGHTS_A[:0], WEIGHTS_B[:0]).values())).all()
+
+
+# How many independent pairs of runs two toolings have
+
+
+NAMES = ("smallcnn", "digits", "cpu", "noisy", "control")
+
+
+@pytest.fixture
+def measured_pair(tmp_path, make_run, make_dump):
+    """Measure a pair of toolings whose runs predict so; returns the rows of the file."""
+    labels = np.arange(8) % 2
+    splits = [
+        {f"{part}_images": np.zeros((8, 2, 2, 1), np.uint8), f"{part}_labels": labels} for part in ("train", "test")
+    ]
+    arrays.write_npz(
+        tmp_path / "d.npz", splits[0] | splits[1] | {"maximum": np.array(255), "classes": np.array(["a", "b"])}
+    )
+
+    def measure(one, other, draws, diverged):
+        sides = []
+        for name, predicted in (("one", one), ("other", other)):
+            logits = 4 * np.eye(2, dtype=np.float32)[predicted] - 2
+            logits[diverged] = np.nan
+            paths = make_dump(logits, name, diverged=diverged, draws=dict.fromkeys(DRAWN, draws))
+            sides += [*paths, [make_run(seed) for seed in range(1, len(predicted) + 1)]]
+        pair.measure(NAMES, tmp_path / "d.npz", *sides, out=tmp_path / "out.csv")
+        return metric_files.read(tmp_path / "out.csv", CROSS_TOOLING).set_index("metric")
+
+    return measure
+
+
+def predictions_of(*counts):
+    """So many of eight examples are predicted as the second class, by each run."""
+    return np.array([[place < count for place in range(8)] for count in counts], int)
+
+
+def test_copies_are_one_pair_without_an_interval(measured_pair):
+    found = measured_pair(predictions_of(4, 4, 4), predictions_of(6, 6, 6), [0, 0, 0], [False] * 3)
+    assert set(found["n_runs"]) == {1}
+    assert set(found["n_missing"]) == {0}
+    assert found.loc["churn", "value"] == 0.25
+    assert found["ci_low"].isna().all()
+
+
+def test_pairs_of_other_draws_are_independent_unless_their_bits_are_equal(measured_pair):
+    found = measured_pair(predictions_of(4, 5, 6, 4), predictions_of(6, 6, 6, 6), [1, 2, 3, 4], [False] * 4)
+    assert set(found["n_runs"]) == {3}
+    assert found.loc["churn", "value"] == pytest.approx((2 + 1 + 0) / 8 / 3, rel=1e-15)
+    assert found.loc["churn", "ci_high"] > found.loc["churn", "value"]
+
+
+def test_a_diverged_run_is_missing_and_no_unit(measured_pair):
+    found = measured_pair(predictions_of(4, 5, 6), predictions_of(6, 6, 6), [1, 2, 3], [False, True, False])
+    assert set(found["n_runs"]) == {2}
+    assert set(found["n_missing"]) == {1}

@@ -6,8 +6,8 @@ import pytest
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.papers.growth import measure
-from toolnoise.papers.growth import metric as growth
-from toolnoise.papers.growth.metric import GROWTH, Course
+from toolnoise.papers.growth import measure as growth
+from toolnoise.papers.growth.measure import GROWTH, Course
 from toolnoise.study import figure_files, runs
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.runs import recording_steps
@@ -31,11 +31,6 @@ def test_ways_at_a_right_angle_are_the_root_of_two_apart_however_near_the_weight
     found = growth.course(one, other, ["a"]).distances
     assert found["movement"].tolist() == [0.0, pytest.approx(np.sqrt(2))]
     assert found["l2_unit"][1] == pytest.approx(np.sqrt(2) / 1000, rel=1e-5)
-
-
-def test_churn_is_over_the_recorded_examples():
-    one, other = recorded([1.0]), recorded([1.0], logits=((0.0, 1.0), (0.0, 1.0)))
-    assert growth.course(one, other, ["a"]).distances["churn"].tolist() == [0.5]
 
 
 def test_a_moved_bit_that_no_gradient_reaches_has_not_parted():
@@ -109,14 +104,9 @@ def test_what_was_recorded_is_read_by_step_and_stays_in_the_file(recording):
 
 DAMAGES = {
     "a tensor is missing": (lambda packs: packs.pop("a/bias//"), "a/bias//: found nothing; run.json's recipe keeps"),
-    "logits are missing": (lambda packs: packs.pop("logits//"), "logits//: found nothing"),
     "a step too few": (
         lambda packs: packs.update({"a/bias//": np.zeros((4, 3), np.float32)}),
         "a/bias//: found (4, 3)",
-    ),
-    "of no tensor": (
-        lambda packs: packs.update({"b//": np.zeros(5)}),
-        "b//: found (5,); run.json's recipe keeps nothing",
     ),
 }
 
@@ -124,12 +114,6 @@ DAMAGES = {
 @pytest.mark.parametrize(("change", "says"), DAMAGES.values(), ids=DAMAGES)
 def test_damaged_recorded_steps_are_one_line(change, says, recording, refused):
     assert says in refused(recording(change).recorded)
-
-
-def test_a_record_without_the_number_of_steps_is_one_line(recording, refused):
-    run = recording()
-    del run.record["steps_per_epoch"]
-    assert "run.json: steps_per_epoch: no such key" in refused(run.recorded)
 
 
 # From runs that recorded their steps to metric files; which cells of a study are compared with which
@@ -186,13 +170,6 @@ def test_what_has_another_start_is_compared_with_nothing(growing):
     assert "growth" not in figure_files.collected(study)
 
 
-def test_a_recipe_that_does_not_ask_for_it_has_no_growth_and_its_spec_does_not_know_the_key(written, built):
-    study = built(written)
-    assert study.growing() == {}
-    assert "record_steps" not in study.spec(study.cells[0], 1).recipe
-    assert "growth" not in study.figure_kinds
-
-
 def test_growth_is_one_job_a_task_and_has_a_figure(growing):
     study = growing({"variants": ["control", "bit"]})
     (job,) = (job for job in expected_jobs(study) if job.verb == "measure-growth")
@@ -246,11 +223,6 @@ def test_runs_of_one_start_are_compared_and_starts_are_counted(measured):
 def test_a_run_that_diverged_is_missing_and_so_is_its_start(measured):
     rows = measured(("algo", 1, 0.0), ("algo", 2, 0.0), ("algo_impl", 1, 0.1), ("algo_impl", 2, np.inf, "diverged"))
     assert set(rows["n_missing"]) == {1}
-
-
-def test_runs_of_other_examples_are_one_line(measured, refused):
-    line = refused(measured, ("algo", 1, 0.0), ("algo_impl", 1, 0.1, "completed", 1))
-    assert "algo_impl/1/weights.npz: found others; the tensors and the logits of " in line
 
 
 def test_cells_without_records_or_without_a_common_start_are_one_line(measured, tmp_path, refused):

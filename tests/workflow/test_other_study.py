@@ -14,10 +14,10 @@ import pytest
 from toolnoise.base import arrays, metric_files
 from toolnoise.dumps import stacks
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
-from toolnoise.papers.frameworks.metric import FRAMEWORKS, PARTINGS
+from toolnoise.papers.frameworks.measure import FRAMEWORKS, PARTINGS
+from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.papers.overhead.metric import OVERHEAD
-from toolnoise.papers.remedies.metric import REMEDIES
+from toolnoise.papers.remedies.measure import REMEDIES
 
 pytest.importorskip("jax")
 

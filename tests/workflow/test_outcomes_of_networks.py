@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from toolnoise.base import metric_files
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.papers.language.metric import LANGUAGE
+from toolnoise.papers.language.measure import LANGUAGE
 
 pytestmark = pytest.mark.long
 

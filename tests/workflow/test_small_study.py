@@ -16,7 +16,7 @@ from toolnoise.base import arrays, metric_files
 from toolnoise.base.files import sha256
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.pages import study_page
-from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.provenance import statements
 from toolnoise.study import figure_kinds, job_code
 
@@ -149,7 +149,7 @@ def test_changed_code_plans_exactly_its_jobs_and_what_follows(copied, checkout, 
     (package / "training/loop.py").write_text(loop.replace('"""', '"""Changed. ', 1) + "\n# changed\n")
     change(package / "base/errors.py")
     # A measure that this study has no job of.
-    change(package / "papers/layers/metric.py")
+    change(package / "papers/layers/measure.py")
     change(package / "papers/frameworks/pair.py")
     notebook = json.loads((tree / "notebooks/noise_by_source.ipynb").read_text())
     notebook["cells"][-1]["source"].append("\nchanged = True")

@@ -9,7 +9,7 @@ from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
 from toolnoise.estimate.gpu_memory import OUTPUTS
 from toolnoise.models.initial import initial_weights
-from toolnoise.papers.layers.layer_outputs import LayerOutputs
+from toolnoise.papers.layers.dump import LayerOutputs
 from toolnoise.study import config, grid
 from toolnoise.training import network
 

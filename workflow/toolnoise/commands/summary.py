@@ -20,8 +20,7 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate, what_varies
 from toolnoise.measures.what_varies import CHURN, UNKNOWN, VARIES, Rows, extent
 from toolnoise.papers.claims import judging
-from toolnoise.papers.claims.judging import OPEN, REFUTED, STUDY, SUPPORTED, WHOLE
-from toolnoise.papers.claims.sentences import paragraphs
+from toolnoise.papers.claims.judging import OPEN, REFUTED, STUDY, SUPPORTED, WHOLE, paragraphs
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import dataset_name

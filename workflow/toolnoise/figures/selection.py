@@ -34,11 +34,11 @@ def select(
     for name in hardware:
         on_it = table[table["hardware"] == name]
         if on_it.empty:
-            raise BadInput(named(paths), "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
+            raise BadInput(file_names(paths), "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
         on_it = on_it[on_it["group"].map(part_of) == part]
         if metric not in set(on_it["metric"]):
             what = f"no {metric!r} {PARTS[part]} on {name}"
-            raise BadInput(named(paths), "metric", what, f"it has {_listed(on_it['metric'])}")
+            raise BadInput(file_names(paths), "metric", what, f"it has {_listed(on_it['metric'])}")
     wanted = (table["metric"] == metric) & (table["group"].map(part_of) == part)
     rows = table[wanted & table["hardware"].isin(hardware)]
     if "n_draws" in table:
@@ -59,7 +59,7 @@ def ratio_rows(table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Seq
     return both[both["value"].notna()]
 
 
-def named(paths: str | Sequence[str]) -> str:
+def file_names(paths: str | Sequence[str]) -> str:
     """The name of some files in an error message."""
     first, *more = [paths] if isinstance(paths, str) else paths
     return f"{first} and {len(more)} more" if more else first

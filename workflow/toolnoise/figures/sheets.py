@@ -1,4 +1,4 @@
-"""Sheets of figures: the places of panels, title, legend and notes, and files with fixed bytes.
+"""Sheets of figures: the places of panels, title, legend and notes, what notes say, and files with fixed bytes.
 
 The same rows give the same bytes (PDF, SVG and PNG).
 """
@@ -19,9 +19,10 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from toolnoise.base.files import replacing
-from toolnoise.figures.footnotes import draws_note, marks_note, runs_note
-from toolnoise.figures.selection import unique
-from toolnoise.figures.style import EMULATED, SOFT, STYLE, colour, variant_name
+from toolnoise.base.metric_files import CELL
+from toolnoise.figures.selection import SD_ALONE, SD_NULL, unique
+from toolnoise.figures.style import EMULATED, FAR, SOFT, STYLE, colour, variant_name
+from toolnoise.study.variants import has_draws, variant
 
 if TYPE_CHECKING:
     from IPython.display import Image
@@ -31,59 +32,84 @@ FLAT = 1e-12  # the height of an axis that shows nothing yet
 # No dates in the bytes; and the name under which a format has a figure's description.
 FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 DESCRIBED = {"pdf": "Subject", "svg": "Description", "png": "Description"}
+# What notes below figures say: how values are made from runs.
+HOW = (
+    "SD: sample SD over runs, and what it would be if examples erred independently, as often as they do; for an "
+    "infinite test set it is 0 where the estimated variance is negative. Churn and L2: mean over pairs of runs. A run: "
+    "how far its accuracy is from the mean of the runs with its draws, and its mean churn with them."
+)
+RANGE = "Normalised churn: 0 is the least and 100 % the most that the errors of the two runs allow."
 
 
-def grid(
-    lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col", width: float = COLUMN
-) -> tuple[Figure, np.ndarray]:
-    """An empty figure of panels that start at zero, as [line][column]; a column (or row) shares its y axis.
-
-    If a line would be wider than `width`, its panels are placed below one another.
-    """
-    beside = sum(widths) <= width
-    wide, deep = (sum(widths), lines) if beside else (max(widths), lines * len(widths))
-    figure = _empty(_roomy(wide, width), height * deep, h_pad=0.09)
-    ratios = list(widths) if beside else [1]
-    axes = figure.subplots(deep, len(ratios), squeeze=False, width_ratios=ratios).reshape(lines, len(widths))
-    for line, column in np.ndindex(axes.shape):
-        panel, first = axes[line, column], axes[0, column] if share == "col" else axes[line, 0]
-        if panel is not first:
-            panel.sharey(first)
-            panel.tick_params(labelleft=share == "col" or not beside)
-        panel.set_ylim(0, FLAT)
-    return figure, axes
+def draws_note(rows: pd.DataFrame) -> str:
+    """Of how many draws of what they fix the variants' values speak; nothing if no variant fixes a draw."""
+    notes: dict[str, list[str]] = {}
+    counted = rows.dropna(subset=["n_draws"]).drop_duplicates(list(CELL))
+    for name, cells in counted.groupby("variant", sort=False):
+        if not has_draws(variant(name)):
+            continue
+        single, several = cells[cells["n_draws"] == 1], cells[cells["n_draws"] > 1]
+        note = "one choice of the seeds that stay fixed"
+        if len(several):
+            tasks = dict.fromkeys(single["model"].str.cat(single["dataset"], " / "))
+            note = f"means over {_spread(several['n_draws'].astype(int))} choices of the seeds that stay fixed"
+            note += f" (one choice for {', '.join(tasks)})" if tasks else ""
+        notes.setdefault(note, []).append(variant_name(name))
+    return " ".join(f"{', '.join(names)}: {note}." for note, names in notes.items())
 
 
-def mosaic(lines: Sequence[tuple[float, Sequence[float]]], width: float = COLUMN) -> tuple[Figure, list[Axes]]:
-    """An empty figure of lines of panels, each line with its height and its panels' widths; no two share an axis.
-
-    If a line would be wider than `width`, its panels are placed below one another.
-    """
-    fitting: list[tuple[float, Sequence[float]]] = []
-    for high, widths in lines:
-        fitting += [(high, widths)] if sum(widths) <= width else [(high, [wide]) for wide in widths]
-    size = _roomy(max(sum(widths) for _, widths in fitting), width), sum(high for high, _ in fitting)
-    figure = _empty(*size, h_pad=0.09)
-    outer = figure.add_gridspec(len(fitting), height_ratios=[high for high, _ in fitting])
-    panels = []
-    for place, (_, widths) in zip(outer, fitting, strict=True):
-        # The rest of the page beside a narrow line stays empty.
-        spare = size[0] - sum(widths)
-        ratios = [*widths, *([spare] if spare > 0.1 else [])]
-        inner = place.subgridspec(1, len(ratios), width_ratios=ratios)
-        panels += [figure.add_subplot(inner[number]) for number in range(len(widths))]
-    for panel in panels:
-        panel.set_ylim(0, FLAT)
-    return figure, panels
+def runs_note(rows: pd.DataFrame) -> str:
+    """The number of runs, by variant if it depends on that, and the missing runs; then the same for pairs of runs."""
+    across = rows["other_hardware"].notna() if "other_hardware" in rows else pd.Series(data=False, index=rows.index)
+    parts = {"Runs": rows[~across], "Pairs of equal runs on two toolings": rows[across]}
+    return " ".join(_counts_note(what, part) for what, part in parts.items() if len(part))
 
 
-def _roomy(wide: float, width: float) -> float:
-    """The width of a figure: that of its panels, and what its title, legend and footnote need, if there is room."""
-    return min(max(wide, 6.2), width)
+def _counts_note(what: str, rows: pd.DataFrame) -> str:
+    cell = [name for name in ("model", "dataset", "hardware", "other_hardware", "variant") if name in rows]
+    cells = rows.drop_duplicates(cell)
+    counts = {variant: _spread(counted) for variant, counted in cells.groupby("variant", sort=False)["n_runs"]}
+    usual = set(counts.values())
+    each = ", ".join(f"{count} ({variant_name(variant)})" for variant, count in counts.items())
+    missing = int(cells["n_missing"].sum())
+    planned = missing + int(cells["n_runs"].sum())
+    return f"{what}: {f'{usual.pop()} each' if len(usual) == 1 else each}; {missing or 'none'} of {planned} missing."
+
+
+def _spread(counts: pd.Series) -> str:
+    return " to ".join(str(count) for count in sorted({counts.min(), counts.max()}))
+
+
+def steps_note(rows: pd.DataFrame) -> str:
+    """The conditions of timed steps, from rows of their metric file: images, steps, and the meaning of a kernel."""
+    notes = []
+    for batch, size, steps in rows[["batch_size", "image_size", "steps"]].drop_duplicates().itertuples(index=False):
+        notes.append(f"{steps} training steps a run, each on {batch} synthetic images of {size} x {size} pixels.")
+    if "cpu" in set(rows["accelerator"]):
+        notes.append("On a CPU, kernels are the framework's operators, by type.")
+    return " ".join(notes)
+
+
+def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
+    """The meaning of the lines and marks that occur in the figure."""
+    texts = {text.get_text() for panel in figure.axes for text in panel.texts}
+    markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
+    none = rows["ci_low"].isna() | (rows["ci_low"] == rows["ci_high"]) & (rows["value"] != 0)
+    beside = rows["metric"].isin([SD_NULL, SD_ALONE]) if "metric" in rows else pd.Series(data=False, index=rows.index)
+    bare = rows["value"].notna() & none & ~beside
+    notes = {
+        "Thin lines: 95 % intervals.": True,
+        "No line: no interval from these runs, or one of no width.": bare.any(),
+        "Arrow: the interval goes on.": not markers.isdisjoint("^v<>"),
+        "0: exactly zero.": "0" in texts,
+        f"{FAR}: unrelated weights, the distance of two random directions.": FAR in texts,
+        "n/a: undefined, by too few runs or an SD of 0 to divide by.": "n/a" in texts,
+    }
+    return " ".join(note for note, occurs in notes.items() if occurs)
 
 
 def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tuple[Figure, Sequence[Axes]]:
-    """An empty figure of panels of that height, in the order of reading.
+    """An empty figure of panels of that height, in the order of reading, that start at zero.
 
     On a page, `columns` of them stand beside one another, and are read along common lines; fewer on what is narrower.
     """
@@ -93,6 +119,8 @@ def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tupl
     axes = list(figure.subplots(lines, beside, squeeze=False).flat)
     for spare in axes[panels:]:
         spare.set_axis_off()
+    for panel in axes[:panels]:
+        panel.set_ylim(0, FLAT)
     return figure, axes[:panels]
 
 

@@ -7,12 +7,17 @@ others. So its time grows with the runs, not with their pairs.
 
 import itertools
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.stats.jackknife import Pairs, some_pairs, within_blocks
+from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
+from toolnoise.stats.jackknife import Pairs, some_pairs, standard_error, within_blocks
 
 BLOCK = 2**20  # predictions of all runs at a time, or counts of answers
+IN_CAMPS = 2**24  # at a time, of all runs, whether each is in a camp
+RESAMPLES = 999
+AT_ONCE = 1 << 20  # examples of all resamples that are in memory together
 
 
 def churn(predictions: np.ndarray) -> Pairs:
@@ -92,3 +97,106 @@ def _blocks(predictions: np.ndarray, width: int) -> Iterator[np.ndarray]:
     small = np.min_scalar_type(predictions.max(initial=0))
     for start in range(0, predictions.shape[1], step):
         yield predictions[:, start : start + step].astype(small)
+
+
+class _Camps(NamedTuple):
+    """The camps of some contested examples: a camp is the runs that predict the same class for an example.
+
+    `of_run` [S, examples] has the place of each run's camp, `first` the places of the examples' first camps.
+    """
+
+    examples: np.ndarray
+    of_run: np.ndarray
+    first: np.ndarray
+    count: int
+
+
+class ExampleChurn:
+    """The churn of each example, for predictions [S, N]. Pairs of a run with itself are left out."""
+
+    def __init__(self, predictions: np.ndarray, units: int = 1) -> None:
+        """Find the examples on which some runs disagree, and who agrees with whom; predictions of units [S, N units].
+
+        The `units` of each example lie side by side.
+        """
+        (self.runs, count), self.units = predictions.shape, units
+        self.examples = count // units
+        contested = np.flatnonzero((predictions != predictions[:1]).any(axis=0))
+        classes = int(predictions.max(initial=0)) + 1
+        step = max(1, IN_CAMPS // max(1, self.runs * classes))
+        blocks = (contested[start : start + step] for start in range(0, len(contested), step))
+        self.camps = [_camps(predictions, chosen, classes) for chosen in blocks]
+
+    def __call__(self, times: np.ndarray) -> np.ndarray:
+        """The churn of each example, [R, N], from how often each run is drawn, [R, S]."""
+        churn = np.zeros((len(times), self.examples))
+        drawn, of_all, of_same = times.astype(np.float32), np.square(times.sum(axis=1)), np.square(times).sum(axis=1)
+        for camps in self.camps:
+            members = np.zeros((self.runs, camps.count), np.float32)
+            members[np.arange(self.runs)[:, np.newaxis], camps.of_run] = 1
+            sizes = drawn @ members  # whole numbers, so nothing rounds
+            alike = np.add.reduceat(np.square(sizes, dtype=np.float64), camps.first, axis=1)
+            self._add(churn, camps, (of_all[:, np.newaxis] - alike) / (of_all - of_same)[:, np.newaxis])
+        return churn
+
+    def _add(self, churn: np.ndarray, camps: _Camps, of_units: np.ndarray) -> None:
+        """Give contested units' churn to their examples."""
+        if self.units == 1:
+            churn[:, camps.examples] = of_units
+        else:
+            np.add.at(churn.T, camps.examples // self.units, of_units.T / self.units)
+
+    def without_each(self) -> np.ndarray:
+        """The mean churn of the examples without the first run, without the second, and so on, [S]."""
+        churn, others = np.zeros((self.runs, self.examples)), self.runs - 1
+        for camps in self.camps:
+            sizes = np.bincount(camps.of_run.ravel(), minlength=camps.count)
+            alike = np.add.reduceat(np.square(sizes), camps.first) - 2 * sizes[camps.of_run] + 1
+            self._add(churn, camps, (others**2 - alike) / (others**2 - others))
+        return churn.mean(axis=1)
+
+
+def _camps(predictions: np.ndarray, chosen: np.ndarray, classes: int) -> _Camps:
+    answers = np.arange(len(chosen)) * classes + predictions[:, chosen]
+    camps, of_run = np.unique(answers, return_inverse=True)
+    of_run = of_run.reshape(answers.shape).astype(np.min_scalar_type(len(camps)))
+    return _Camps(chosen, of_run, np.flatnonzero(np.diff(camps // classes, prepend=-1)), len(camps))
+
+
+def two_way_bootstrap(measure: ExampleChurn, stream: int, resamples: int = RESAMPLES) -> Estimate:
+    """The churn with an interval for other runs on other examples; fewer than three runs have none.
+
+    The jackknife over runs describes the test set at hand. On another test set of the same kind, the examples vary too.
+    The variances from runs and from examples add up, but the interaction of a run with an example contributes to both.
+    Resampling both counts it three times (Owen 2007, the pigeonhole bootstrap), which makes an interval too wide.
+    Bootstraps over runs, over examples and over both have variances R + I, E + I and R + E + 3 I, which determine I.
+    The variance from runs is then taken from the jackknife: a bootstrap of ten runs understates it by a tenth or more.
+    """
+    runs, examples = measure.runs, measure.examples
+    if runs < 2:
+        return UNDEFINED
+    here = measure(np.ones((1, runs)))[0]
+    value = float(here.mean())
+    if runs == 2:
+        return Estimate(value)
+    draws = np.random.Generator(np.random.Philox(key=stream))
+    times = draws.multinomial(runs, np.full(runs, 1 / runs), resamples)
+    while (alone := times.max(axis=1) == runs).any():  # one run and no pair
+        times[alone] = draws.multinomial(runs, np.full(runs, 1 / runs), np.count_nonzero(alone))
+    by_runs, by_examples, by_both = np.empty((3, resamples))
+    at_once = max(1, AT_ONCE // examples)
+    for start in range(0, resamples, at_once):
+        together = slice(start, start + at_once)
+        of_each = measure(times[together])
+        drawn = np.array([np.bincount(draws.integers(examples, size=examples), minlength=examples) for _ in of_each])
+        by_runs[together] = of_each.mean(axis=1)
+        by_examples[together] = drawn @ here / examples
+        by_both[together] = np.einsum("re,re->r", drawn, of_each) / examples
+    drawn_runs, theirs, both = (np.var(means, ddof=1) for means in (by_runs, by_examples, by_both))
+    ours = standard_error(measure.without_each()) ** 2
+    in_both = both - drawn_runs - theirs
+    variance = max(ours + theirs - in_both, ours, theirs)
+    if variance == 0:
+        return Estimate(value)
+    freedom = variance**2 / (ours**2 / (runs - 1) + theirs**2 / (examples - 1))
+    return t_interval(value, np.sqrt(variance), freedom)

@@ -2,20 +2,213 @@
 
 There are three rates, each a share of examples. Accuracy is over all examples. With two classes, of which 1 is the
 positive one, FPR = FP / (FP + TN) is over the negative examples and FNR = FN / (FN + TP) is over the positive ones.
-Each part's SD comes with its ratio to the SD over all examples. This ratio comes with the one expected from the number
-of examples alone, and with the one expected from the error rates of the examples. A rate over no examples is undefined.
+Each part's SD comes with its ratio to the SD over all examples, and with the ratio expected if examples err
+independently. A rate over no examples is undefined.
+
+A part has fewer examples than the whole, so the SD of its rate is larger without the part being special in any way. Two
+nulls give the expected ratio. The null of size holds if all examples are equally noisy: the SD is then proportional to
+1 / sqrt(examples). The null of difficulty knows how often each example errs. Where some parts are harder than others,
+which is the rule, only this one holds its level: a hard part is noisier for its size by chance alone.
+
+Where runs have several draws, variances are means over draws of the variance within a draw.
+
+Of the SD of accuracy, a part is due to the size of the test set alone. Even runs that are equally good on all possible
+examples may score differently on the few of a test set. If examples err independently of one another, the SD of the
+error rate follows from how often each example errs. The variance beyond that comes from runs that are better or worse
+on the distribution. It is the distribution-wise variance (Jordan 2023, arXiv:2304.01910, theorem 2).
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
+from toolnoise import streams
 from toolnoise.formulas import Row
-from toolnoise.formulas.sd_ratio import Null, by_difficulty, by_size, freedom, independent_errors_sd, sd_ratio
-from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.estimates import (
+    TAIL,
+    UNDEFINED,
+    Estimate,
+    log_t_interval,
+    mean_t,
+    standard_deviation,
+    unless_too_wide,
+)
+from toolnoise.stats.jackknife import standard_error
 from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.spread import sd_chi2, sd_robust
+from toolnoise.stats.spread import sd_chi2, sd_robust, sd_without_each
+
+STUDIES = 100_000  # simulated studies, which give the range of a largest ratio
+NORMALS = 100_000_000  # drawn at most: with very many parts and runs, fewer studies take seconds, not half a minute
+# All cells with the same sizes and runs have the same null, so its draws must not depend on the cell.
+STREAM = streams.key(0, streams.ANALYSIS, 0, "largest ratio")
+
+
+class Null(NamedTuple):
+    """The expected ratio, and the share of the whole's variance that comes from the part; NaN where undefined.
+
+    Both SDs are over the same runs. If examples err independently, the share is the squared correlation of part and
+    whole. Then sinh(log(ratio / expected)) / sqrt((1 - share) / freedom) has Student's distribution, exactly so for
+    normal runs of one draw, and for several draws if all are equally noisy.
+    """
+
+    expected: float
+    share: float
+
+    def range(self, freedom: float) -> Estimate:
+        """The expected ratio; the bounds contain the ratio in 95 % of studies."""
+        if np.isnan(self.expected) or not freedom > 0:
+            return Estimate(self.expected)
+        half = np.arcsinh(scipy.stats.t.ppf(1 - TAIL, freedom) * np.sqrt((1 - self.share) / freedom))
+        return Estimate(self.expected, float(self.expected * np.exp(-half)), float(self.expected * np.exp(half)))
+
+    def pvalue(self, ratio: float, freedom: float) -> float:
+        """The two-sided p-value of this null; NaN if it cannot be tested."""
+        if not (ratio > 0 and freedom > 0 and 0 < self.share < 1):
+            return np.nan
+        distance = np.sinh(np.log(ratio / self.expected))
+        return float(2 * scipy.stats.t.sf(abs(distance) * np.sqrt(freedom / (1 - self.share)), freedom))
+
+
+def by_size(part: int, whole: int) -> Null:
+    """The null of equally noisy examples, from the numbers of examples."""
+    return Null(float(np.sqrt(whole / part)), part / whole) if part else Null(np.nan, np.nan)
+
+
+def by_difficulty(part_sd: float, part: int, whole_sd: float, whole: int) -> Null:
+    """The null of examples that err as often as they do, from the SDs of independent errors over so many examples.
+
+    These SDs are `independent_errors_sd` of the same runs. No error rate is taken as known: given how many runs err on
+    each example, the mean of a part's observed variance over all ways to deal these errors to the runs is this SD's
+    square.
+    """
+    if not (part_sd > 0 and whole_sd > 0):
+        return Null(np.nan, np.nan)
+    return Null(part_sd / whole_sd, (part_sd * part / (whole_sd * whole)) ** 2)
+
+
+def freedom(draws: Sequence[np.ndarray]) -> float:
+    """The degrees of freedom of the mean over draws of the variance within a draw, from the runs of each draw.
+
+    They are Satterthwaite's (1946): with equally noisy draws at most as many as the runs less one a draw, and with all
+    noise in one draw those of that draw.
+    """
+    draws = [runs for runs in draws if len(runs) > 1] if len(draws) > 1 else draws
+    if len(draws) == 1:
+        return len(draws[0]) - 1
+    variances = np.array([standard_deviation(runs) ** 2 for runs in draws])
+    if not variances.sum() > 0:
+        return np.nan
+    weights = variances / variances.sum()
+    return float(1 / np.sum(weights**2 / [len(runs) - 1 for runs in draws]))
+
+
+def sd_ratio(parts: Sequence[np.ndarray], wholes: Sequence[np.ndarray]) -> Estimate:
+    """SD of a part over SD of the whole, from the rates of the runs of each draw, with the interval of its logarithm.
+
+    It is by the jackknife over the runs of a single draw, or over draws. There the standard error is wider by
+    sqrt(D / (D - 1)), since a few draws rarely contain a very noisy one (bench/error_rates.py). A ratio to an SD of 0
+    is undefined. There is no interval with two draws, if either SD is 0, over all or without any one of them, or if it
+    would be too wide.
+    """
+    pairs = [pair for pair in zip(parts, wholes, strict=True) if len(pair[0]) > 1]
+    if not pairs:
+        return UNDEFINED
+    of_part, of_whole = (np.array([standard_deviation(runs) ** 2 for runs in arm]) for arm in zip(*pairs, strict=True))
+    sd_part, sd_whole = np.sqrt(of_part.mean()), np.sqrt(of_whole.mean())
+    if not sd_whole > 0:
+        return UNDEFINED
+    ratio = float(sd_part / sd_whole)
+    few = 1.0
+    if len(pairs) == 1:
+        without_part, without_whole = map(sd_without_each, pairs[0])
+    else:
+        few = np.sqrt(len(pairs) / (len(pairs) - 1))
+        without_part, without_whole = (
+            np.sqrt([np.delete(arm, draw).mean() for draw in range(len(arm))]) for arm in (of_part, of_whole)
+        )
+    if len(without_part) < 3 or not (np.all(without_part > 0) and np.all(without_whole > 0)):
+        return Estimate(ratio)
+    error = few * standard_error(np.log(without_part) - np.log(without_whole))
+    return unless_too_wide(log_t_interval(ratio, error, len(without_part) - 1))
+
+
+def largest_by_size(sizes: np.ndarray, runs: int) -> Estimate:
+    """The largest ratio among parts of these sizes, which make up the whole, if they differ by size alone.
+
+    The value is the median of simulated studies; the bounds contain 95 % of them.
+    """
+    sizes = sizes[sizes > 0]
+    return UNDEFINED if runs < 2 or len(sizes) == 0 else _simulated(tuple(sizes.tolist()), runs, STREAM)
+
+
+@functools.cache
+def _simulated(given: tuple[int, ...], runs: int, stream: int) -> Estimate:
+    sizes, draws = np.array(given), np.random.Generator(np.random.Philox(key=stream))
+    largest = []
+    studies = min(STUDIES, NORMALS // (runs * len(sizes)))
+    at_once = max(1, 100_000 // (runs * len(sizes)))
+    for start in range(0, studies, at_once):
+        shape = (min(at_once, studies - start), len(sizes), runs)
+        parts = draws.standard_normal(shape, np.float32) / np.sqrt(sizes, dtype=np.float32)[:, np.newaxis]
+        whole = np.einsum("p,spr->sr", np.float32(sizes / sizes.sum()), parts)
+        largest.append(standard_deviation(parts).max(axis=1) / standard_deviation(whole))
+    low, median, high = np.quantile(np.concatenate(largest), [TAIL, 0.5, 1 - TAIL])
+    return Estimate(float(median), float(low), float(high))
+
+
+# What the size of a test set makes of an SD, and the rest: are some runs better as a whole?
+
+
+def binomial_sd(rate: float, examples: int) -> float:
+    """SD of a rate over examples that all err equally often; an upper bound, since some are easier than others."""
+    return float(np.sqrt(rate * (1 - rate) / examples))
+
+
+def independent_errors_sd(right: np.ndarray) -> float:
+    """SD of accuracy over runs if each example erred as often as it does, but independently of the others.
+
+    `right` [S, N] marks the examples that each run classifies correctly, or has the share of each example's units, such
+    as its tokens, that it does. The result is NaN for fewer than two runs.
+    """
+    return float(np.sqrt(_independent_variance(right)))
+
+
+def distribution_wise_variance(draws: Sequence[np.ndarray], sd: Estimate) -> Estimate:
+    """The variance over runs of the accuracy on all possible examples, from the runs of each draw [S, N]; unbiased.
+
+    It is the mean covariance of two examples over runs; every variance has the divisor S - 1. It is a difference, so it
+    can be negative, which means that no such variance is visible. Its bounds can be negative too: clipping would hide
+    that.
+
+    The interval is that of the variance of accuracy, of which `sd` is the root, minus the variance from independent
+    errors. The latter is known far better, because it is a mean over all the examples.
+    """
+    examples = draws[0].shape[1]
+    if examples < 2 or np.isnan(sd.value):
+        return UNDEFINED
+    independent = np.mean([_independent_variance(right) for right in draws if len(right) > 1])
+    return Estimate(*map(float, examples / (examples - 1) * (np.square(sd) - independent)))
+
+
+def distribution_wise_sd(variance: Estimate) -> Estimate:
+    """The SD of a distribution-wise variance, to stand beside the SD of accuracy: the root of its magnitude.
+
+    It keeps the sign, so that a variance that is not visible is still recognised; so do the bounds.
+    """
+    return Estimate(*(float(np.copysign(np.sqrt(abs(part)), part)) for part in variance))
+
+
+def _independent_variance(right: np.ndarray) -> float:
+    runs, examples = right.shape
+    if runs < 2:
+        return np.nan
+    if right.dtype != bool:
+        return float(np.var(right, axis=0, ddof=1).sum()) / examples**2
+    hits = np.count_nonzero(right, axis=0).astype(np.int64)
+    return float(np.sum(hits * (runs - hits))) / (runs * (runs - 1) * examples**2)
 
 
 class Rate(NamedTuple):

@@ -12,21 +12,27 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
-from toolnoise.formulas.churn import churn, normalised_churns
+from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churns, two_way_bootstrap
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
 from toolnoise.formulas.equal_runs import bit_equal, equality, rate_step
-from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap
-from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
-from toolnoise.formulas.likeliest import keeps_all
-from toolnoise.formulas.sd_ratio import (
+from toolnoise.formulas.groups import (
+    Rate,
     binomial_sd,
     distribution_wise_sd,
     distribution_wise_variance,
     freedom,
+    independent,
     largest_by_size,
+    of_difficulty,
+    of_size,
+    rates,
+    ratio_rows,
+    spread_rows,
+    unlike,
 )
+from toolnoise.formulas.likeliest import keeps_all
 from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats.estimates import UNDEFINED, Estimate

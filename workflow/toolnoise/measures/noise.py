@@ -7,18 +7,20 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base import metric_files
+from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row, per_run, variance_components
 from toolnoise.formulas.accuracy import predictions
-from toolnoise.formulas.ensembles import by_size
+from toolnoise.formulas.ensembles import ENSEMBLES, by_size
 from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
 from toolnoise.formulas.likeliest import keeps_all, keeps_likeliest
-from toolnoise.formulas.stability import of_all_draws, of_classes, stability
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes, stability
 from toolnoise.formulas.weights import Apart, apart
 from toolnoise.measures import by_draw
-from toolnoise.measures.reading import TrainedVectors, counts, finished_runs
+from toolnoise.measures.reading import TrainedVectors, counts, finished_runs, predictions_of
 from toolnoise.stats.estimates import Estimate
 
 # Tokens have no class of their own in a table.
@@ -113,3 +115,26 @@ def _of_each(
 def some_of(stack: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Some of the runs; all of them stay in their file."""
     return stack if len(chosen) == len(stack) else stack[chosen]
+
+
+def measure(
+    cell: PlaceNames,
+    study_seed: int,
+    data: Input,
+    logits: Input,
+    index: Input,
+    records: WholeRuns,
+    *,
+    out: Output,
+    out_runs: Output,
+    out_ensembles: Output,
+) -> None:
+    """Write the measures of one cell.
+
+    Noise is measured among the runs of each algorithmic draw, where a cell has several, and then averaged over draws.
+    Diverged runs are excluded and counted as missing.
+    """
+    rows = measured(cell, study_seed, *predictions_of(data, logits, index), records)
+    metric_files.write(out, STABILITY, rows.stability)
+    metric_files.write(out_runs, RUNS, rows.runs)
+    metric_files.write(out_ensembles, ENSEMBLES, rows.ensembles)

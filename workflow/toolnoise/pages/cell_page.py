@@ -1,4 +1,4 @@
-"""The page of a cell: its runs, their curves, its measures, and where two of its runs part.
+"""The page of a cell: its runs, its measures, and where two of its runs part.
 
 The answer of `toolnoise diff` is there for every two runs of a small cell, and for the first run and each other one of
 a large cell, with some examples that they classify differently. Where a cell has several draws of what it fixes, only
@@ -29,16 +29,13 @@ from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
 from toolnoise.measures.what_varies import rows_by_cell
-from toolnoise.pages import curves, pictures
+from toolnoise.pages import pictures
 from toolnoise.pages.document import document
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import is_synthetic
 from toolnoise.study.runs import Run
 
-# The columns of a history that are drawn where it has them, and whether their axis is logarithmic.
-CURVES = {"train_loss": True, "test_loss": True, "train_accuracy": False, "test_accuracy": False}
-NOT_DRAWN = ("epoch", "weights_sha256", "tensors_sha256")
 DIGITS = 6  # of a digest: enough to tell two runs apart
 ALL_PAIRS = 6  # every two runs of a cell of at most so many are compared
 LISTED = 5  # tensors and examples that an answer lists; `toolnoise diff` has all
@@ -79,7 +76,6 @@ def show(
         labels=declared.labels(),
         of_runs=declared.OF_RUNS,
         measured=measured,
-        panels=list(_panels(tables)),
         pairs=pairs,
         kinds=FLIPS,
         dataset=f"{'synthetic ' * is_synthetic(spec['dataset'])}{spec['dataset']['name']}",
@@ -140,7 +136,7 @@ def compared(cell_runs: Sequence[Run], data: str, logits: str, index: str) -> li
         pairs.append({"seeds": (run_a.seed, run_b.seed), "examples": examples, **parting(run_a, run_b, flips)})
     if known:
         named = [example["number"] for pair in pairs for example in pair["examples"]]
-        drawn = pictures.drawn(known.test, named, MOST_DRAWN)
+        drawn = pictures.encoded_pictures(known.test, named, MOST_DRAWN)
         texts = pictures.contexts(known, named, MOST_DRAWN)
         for example in (example for pair in pairs for example in pair["examples"]):
             number = str(example["number"])
@@ -198,22 +194,6 @@ def most_apart(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     first, *rest = (each for each in pair["examples"] if each["picture"] or each["text"])
     second = next((each for each in rest if each["label"] != first["label"]), rest[0] if rest else None)
     return {"seeds": pair["seeds"], "examples": [first, *([second] if second else [])]}
-
-
-def _panels(tables: Mapping[int, Sequence[Mapping[str, str]]]) -> Iterator[curves.Panel]:
-    """The columns of the histories that are drawn; an existing training program has what it left."""
-    first = next(iter(tables.values()))
-    columns = [name for name in first[0] if name not in NOT_DRAWN and _numbers(tables, name)]
-    for name in [name for name in CURVES if name in columns] or columns:
-        by_run = {seed: [float(row[name]) for row in rows] for seed, rows in tables.items()}
-        yield curves.panel(name.replace("_", " ").capitalize(), by_run, logarithmic=CURVES.get(name, False))
-
-
-def _numbers(tables: Mapping[int, Sequence[Mapping[str, str]]], name: str) -> bool:
-    try:
-        return all([float(row[name]) for row in rows] for rows in tables.values())
-    except (KeyError, ValueError):
-        return False
 
 
 def _run(run: Run, rows: Sequence[Mapping[str, str]], page: Path) -> dict[str, Any]:

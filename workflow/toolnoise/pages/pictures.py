@@ -17,7 +17,7 @@ SIGNS = 300
 SHOWN = 30  # tokens before the one that is predicted
 
 
-def drawn(split: Split, examples: Iterable[int], most: int) -> dict[str, str]:
+def encoded_pictures(split: Split, examples: Iterable[int], most: int) -> dict[str, str]:
     """The pictures of some units by their numbers, as many as fit into so many characters; the first come first."""
     if split.outcome == TOKENS:
         return {}

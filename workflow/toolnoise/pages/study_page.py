@@ -20,7 +20,7 @@ from toolnoise.measures.what_varies import Rows, rows_by_cell
 from toolnoise.pages import first_screen
 from toolnoise.pages.document import document
 from toolnoise.pages.first_screen import Measured
-from toolnoise.papers.claims import judging, sentences
+from toolnoise.papers.claims import judging
 from toolnoise.study import grid, layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import dataset_name
@@ -131,8 +131,8 @@ def _claims(path: str) -> Iterator[tuple[str, list[dict[str, str]]]]:
                 {
                     "says": row.says,
                     "verdict": row.verdict,
-                    "here": sentences.sentence(row),
-                    "published": sentences.sentence(published.loc[row.claim], short=True),
+                    "here": judging.sentence(row),
+                    "published": judging.sentence(published.loc[row.claim], short=True),
                 }
                 for row in rows.itertuples()
             ],

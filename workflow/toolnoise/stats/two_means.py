@@ -1,6 +1,6 @@
 """Is one arm better than the other? The difference of their means, by Welch's test.
 
-Differences are second arm minus first, as in papers/frameworks/cross_tooling.py.
+Differences are second arm minus first, as in papers/frameworks/pair.py.
 """
 
 from typing import NamedTuple

@@ -55,15 +55,15 @@ METRICS = {
     "ratios": _metric(f"ratios/{_TASK}", "toolnoise.formulas.ratios:RATIOS"),
     "counts": _metric("data/{dataset}", "toolnoise.datasets.counting:COUNTS"),
     "labels": _metric("labels/{dataset}", "toolnoise.papers.classes.naming:LABELS"),
-    "cross_tooling": _metric(f"pairs/{PAIR}", "toolnoise.papers.frameworks.cross_tooling:CROSS_TOOLING"),
-    "frameworks": _metric(f"frameworks/{PAIR}", "toolnoise.papers.frameworks.metric:FRAMEWORKS"),
-    "partings": _metric(f"partings/{PAIR}", "toolnoise.papers.frameworks.metric:PARTINGS"),
-    "growth": _metric(f"growth/{_TASK}", "toolnoise.papers.growth.metric:GROWTH"),
-    "language": _metric(f"language/{CELL}", "toolnoise.papers.language.metric:LANGUAGE"),
-    "layers": _metric(f"layers/{CELL}", "toolnoise.papers.layers.metric:LAYERS"),
+    "cross_tooling": _metric(f"pairs/{PAIR}", "toolnoise.papers.frameworks.pair:CROSS_TOOLING"),
+    "frameworks": _metric(f"frameworks/{PAIR}", "toolnoise.papers.frameworks.measure:FRAMEWORKS"),
+    "partings": _metric(f"partings/{PAIR}", "toolnoise.papers.frameworks.measure:PARTINGS"),
+    "growth": _metric(f"growth/{_TASK}", "toolnoise.papers.growth.measure:GROWTH"),
+    "language": _metric(f"language/{CELL}", "toolnoise.papers.language.measure:LANGUAGE"),
+    "layers": _metric(f"layers/{CELL}", "toolnoise.papers.layers.measure:LAYERS"),
     "overhead": _metric(f"overhead/{_NETWORK}", "toolnoise.papers.overhead.metric:OVERHEAD"),
     "kernels": _metric(f"kernels/{_NETWORK}", "toolnoise.papers.overhead.metric:KERNELS"),
-    "remedies": _metric(f"remedies/{CELL}", "toolnoise.papers.remedies.metric:REMEDIES"),
+    "remedies": _metric(f"remedies/{CELL}", "toolnoise.papers.remedies.measure:REMEDIES"),
 }
 
 _RUN = (layout.WEIGHTS, layout.HISTORY, layout.RECORD)

@@ -18,7 +18,7 @@ from toolnoise.base.program import path_of
 from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs, published, strict_yaml
 from toolnoise.study.cells import Cell, Network, Variants
-from toolnoise.study.entries import emulates, has_groups, of_text
+from toolnoise.study.entries import has_groups, of_text
 from toolnoise.study.published import comparisons, with_batch_norm
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
@@ -174,27 +174,6 @@ class Grid:
             if self.config["hardware"][place.hardware]["accelerator"] == published.ACCELERATOR
         ]
 
-    def costed(self) -> list[Cell | Network]:
-        """Networks whose cost of determinism is measured, with the cells that show what it removes.
-
-        The cost is that of a real switch, so the noise must be real, too: toolings that emulate it are left out.
-        """
-        networks = {
-            (network.model, network.hardware): network
-            for network in self.networks
-            if not emulates(self.config["hardware"][network.hardware])
-        }
-        places = [
-            place
-            for place in dict.fromkeys(Variants(*cell[:3]) for cell in self.usual)
-            if (place.model, place.hardware) in networks
-            and {Cell(*place, "algo_impl"), Cell(*place, "impl")} <= set(self.usual)
-        ]
-        # The variants whose churns show what determinism removes.
-        removed = ("algo_impl", "algo", "impl")
-        cells = [cell for cell in self.usual if Variants(*cell[:3]) in places and cell.variant in removed]
-        return [*cells, *dict.fromkeys(networks[place.model, place.hardware] for place in places)]
-
 
 class Kind(NamedTuple):
     """A notebook: the metric files it reads, the cells or networks it shows, and its category on the page.
@@ -313,7 +292,6 @@ KINDS = {
         takes=("accelerators", "differences", "label_of"),
     ),
     "claims": Kind(("claims",), lambda grid: [*grid.usual, *grid.networks], category=PUBLISHED),
-    "claim_parts": Kind(("claims",), lambda grid: [*grid.usual, *grid.networks], category=PUBLISHED),
     "frameworks": Kind(
         ("stability", "runs", "cross_tooling", "frameworks"),
         Grid.framed,
@@ -327,7 +305,6 @@ KINDS = {
         ("growth",), Grid.growing, by_task, needs="a recipe with record_steps, and two cells of a task with equal draws"
     ),
     "identical_runs": Kind(("identical",), Grid.built, category=TABLES, files=("resources/published-identical.csv",)),
-    "identical_times": Kind(("identical",), Grid.built, category=TABLES, files=("resources/published-identical.csv",)),
     "identical_tests": Kind(
         ("convergence",), Grid.identical, needs="the variant impl or algo_impl with two runs or more", category=TABLES
     ),
@@ -341,11 +318,6 @@ KINDS = {
     ),
     "kernels": Kind(("kernels", "overhead"), lambda grid: grid.networks, by_tooling, needs="the key overhead"),
     "overhead": Kind(("overhead",), lambda grid: grid.networks, by_kernel_size, needs="the key overhead"),
-    "cost_of_control": Kind(
-        ("ratios", "overhead"),
-        Grid.costed,
-        needs="the key overhead with a model that the grid trains under algo_impl and impl, its noise not emulated",
-    ),
     "remedies": Kind(
         ("remedies",),
         lambda grid: grid.remedied,

@@ -37,7 +37,7 @@ JOBS = {
     "check-control": "toolnoise.measures.control_gate:check",
     "check-program": "toolnoise.programs.program_gate:check",
     "measure": "toolnoise.papers.identical.measure:measure",
-    "measure-program": "toolnoise.measures.cell:measure",
+    "measure-program": "toolnoise.measures.noise:measure",
     "measure-outcomes": "toolnoise.programs.program_measures:measure",
     "measure-ratios": "toolnoise.measures.noise_ratios:measure",
     "measure-pair": "toolnoise.papers.frameworks.pair:measure",

@@ -12,8 +12,7 @@ import numpy as np
 import scipy
 
 from toolnoise.formulas.declared import METRICS
-from toolnoise.papers.claims.arms import Arms, Subject, Toolings, injected
-from toolnoise.papers.claims.claim_parts import Claim, ClaimPart, parts
+from toolnoise.papers.claims.arms import Arms, Claim, ClaimPart, Subject, Toolings, injected, parts
 from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.quantities import Arm

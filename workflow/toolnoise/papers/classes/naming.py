@@ -18,7 +18,7 @@ def write(dataset: str, data: Input, *, out: Output) -> None:
     metric_files.write(out, LABELS, [(dataset, label, name) for label, name in enumerate(classes)])
 
 
-def of(files: Sequence[str | Path], dataset: str) -> list[str]:
+def names_in(files: Sequence[str | Path], dataset: str) -> list[str]:
     """The names of a data set's classes in metric files, by label, to be drawn; none if they are numbers."""
     rows = metric_files.read(files, LABELS)
     names = rows[rows["dataset"] == dataset]["name"].tolist()

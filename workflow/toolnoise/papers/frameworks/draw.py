@@ -49,7 +49,7 @@ def pairs(
     both = both[both["hardware"].isin(hardware) & both["other_hardware"].isin(hardware)]
     if both.empty:
         raise BadInput(
-            selection.named(paths), "hardware", f"no pair among {', '.join(hardware)}", "name two of its toolings"
+            selection.file_names(paths), "hardware", f"no pair among {', '.join(hardware)}", "name two of its toolings"
         )
     return both
 

@@ -1,4 +1,9 @@
-"""Differences between two toolings that train from equal draws."""
+"""Differences between two toolings: each run on one is compared with the run of the same seed on the other.
+
+Both runs have the same initial weights and batches, so only the implementation differs. Pairs that share a draw of the
+algorithm form one unit, and so do pairs of equal bits: under `control` all pairs are copies of one, which has no
+interval. Bounds are clipped to the range of each metric.
+"""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -7,10 +12,51 @@ import numpy as np
 
 from toolnoise.base import metric_files
 from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
+from toolnoise.base.metric_files import MEASURE, PAIR, Columns
+from toolnoise.formulas import Row
+from toolnoise.formulas.accuracy import accuracies, predictions
+from toolnoise.formulas.churn import paired_churn
+from toolnoise.formulas.declared import CHANGE, DISTANCE, POSITIVE, SHARE
+from toolnoise.formulas.equal_runs import bit_equal, rate_step
+from toolnoise.formulas.weights import paired_l2, unit
 from toolnoise.measures.reading import TrainedVectors, counts, predictions_of, runs_at
-from toolnoise.papers.frameworks.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
+from toolnoise.stats.estimates import Estimate, mean_t
+
+CROSS_TOOLING: Columns = {**PAIR, **MEASURE}
+
+
+def cross_tooling(
+    logits_a: np.ndarray,
+    logits_b: np.ndarray,
+    labels: np.ndarray,
+    vectors_a: np.ndarray,
+    vectors_b: np.ndarray,
+    units: Sequence[np.ndarray],
+) -> list[Row]:
+    """Compare run s of `a` with run s of `b`, aligned by seed; the accuracy difference is b - a.
+
+    `units` has the places of the runs of each unit.
+    """
+    predicted_a, predicted_b = predictions(logits_a), predictions(logits_b)
+    # Units differ in their bits, unless both toolings give the same bits to each.
+    equal = bit_equal((logits_a, logits_b)) and bit_equal((vectors_a, vectors_b))
+    step = rate_step(len(labels), equal)
+    gaps = {
+        "churn": (paired_churn(predicted_a, predicted_b), step, SHARE),
+        "l2_unit": (paired_l2(unit(vectors_a), unit(vectors_b)), np.nan, DISTANCE),
+        "l2_raw": (paired_l2(vectors_a, vectors_b), np.nan, POSITIVE),
+        "accuracy_difference": (accuracies(predicted_b, labels) - accuracies(predicted_a, labels), step, CHANGE),
+    }
+    return [
+        (metric, "all", _over(units, values, step).within(*limits)) for metric, (values, step, limits) in gaps.items()
+    ]
+
+
+def _over(units: Sequence[np.ndarray], values: np.ndarray, step: float) -> Estimate:
+    """The mean over units of the mean within each; equal values have exactly their own mean."""
+    return mean_t(np.array([mean_t(values[runs]).value for runs in units]), step)
 
 
 def measure(

@@ -1,4 +1,4 @@
-"""The tables of identical runs in the form of Pham et al.: how far accuracy ends apart, and how long training takes."""
+"""The table of identical runs in the form of Pham et al.: how far accuracy ends apart, and how long training takes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def select(
     data = data[data["hardware"].isin(hardware)]
     if data.empty:
         raise BadInput(
-            selection.named(paths), "hardware", f"no runs on {', '.join(hardware)}", "a tooling of the study"
+            selection.file_names(paths), "hardware", f"no runs on {', '.join(hardware)}", "a tooling of the study"
         )
     return data
 
@@ -127,7 +127,7 @@ def _largest(rows: pd.DataFrame, metric: str) -> Entry:
 
 
 def notes(shown: pd.DataFrame, rows: Sequence[Sequence[str | Entry]], emulated: Sequence[str]) -> list[str]:
-    """What holds of both tables: weak runs, seeds, what was published, and the words that occur."""
+    """Weak runs, seeds, what was published, and the words that occur."""
     headlines = published.read(published.IDENTICAL)
     sources: dict[str, list[str]] = {one.source: [] for one in headlines}
     for one in headlines:

@@ -12,7 +12,6 @@ from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.measures import by_draw, noise
-from toolnoise.measures import cell as kernel
 from toolnoise.measures.reading import finished_runs, predictions_of, runs_at
 from toolnoise.papers.identical.metric import (
     CONVERGENCE,
@@ -47,7 +46,7 @@ def measure(
 ) -> None:
     """Write the measures of one cell, and its runs as identical runs, by the study's settings for these."""
     experiments = _experiments(cell, identical, *predictions_of(data, logits, index), records)
-    kernel.measure(
+    noise.measure(
         cell,
         study_seed,
         data,

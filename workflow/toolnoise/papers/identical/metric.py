@@ -157,7 +157,7 @@ class Weak(NamedTuple):
 
 
 NONE_WEAK = Weak("zero", 0.0)
-END, AT_CRITERION = "end", "criterion"  # when an accuracy is taken
+END = "end"  # when an accuracy is taken; else at the epoch of the criterion
 
 
 def _accuracies(ends: np.ndarray, histories: Sequence[History], criterion: str, when: str) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""What determinism costs, drawn: the time in kernels by rank in either mode, and the cost against what it removes."""
+"""What determinism costs, drawn: the time in kernels by rank in either mode."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,13 +9,9 @@ from matplotlib.lines import Line2D
 
 from toolnoise.figures import selection, style
 from toolnoise.figures.findings import direction, largest, number
-from toolnoise.figures.panels import interval, ratio_ticks
 
 LONGEST = 34  # characters of a name
 SMALL = 6.5  # points
-FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
-BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
-LABEL = 0.085  # of an axis: the height of a label beside it
 REST = "rest"  # the rank of all kernels without a name
 # CUDA's kernels are C++ functions with namespaces, template arguments and parameters.
 QUALIFIED = re.compile(r"(\(anonymous namespace\)|\w+)::")
@@ -37,6 +33,7 @@ def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
         words = {"ha": "right", "va": "top", "size": SMALL, "color": tint, "transform": panel.transAxes}
         panel.text(0.99, height, f"longest: {called(mine['kernel'].iloc[0])}", **words)
     panel.set_yscale("log")
+    panel.autoscale(axis="y")
     panel.set_xticks([1, 5, 10, 15, 20])
     panel.set_xlabel("rank of the kernel in its mode")
     panel.set_ylabel(f"ms in {steps} steps")
@@ -88,57 +85,3 @@ def of_kernels(ratios: pd.DataFrame) -> str:
     if ratios["ci_low"].isna().all():
         return "Which kernels take the time of a step?"
     return _slower(ratios, "kernels", "kernel time", "slower", "faster")
-
-
-def of_control(fixed: pd.DataFrame, varying: pd.DataFrame) -> str:
-    """How many per cent of churn determinism removes, with the seeds fixed or varying."""
-    rows = fixed if len(fixed) else varying
-    if rows.empty:
-        return "What does determinism cost, and what does it remove?"
-    seeds = "fixed" if len(fixed) else "varying"
-    if not ((rows["ci_low"] > 0) | (rows["ci_high"] < 0)).any():
-        return f"With {seeds} seeds, determinism is not seen to lower churn"
-    return f"With {seeds} seeds, determinism removes {largest(rows, number, ' %')} of churn"
-
-
-def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
-    """Points with intervals in both directions: ratios `x` on a logarithmic axis with a line at 1, per cent `y`.
-
-    Each point has its `place` written on the right at its height, in a column in which no two labels touch.
-    An interval that goes on beyond the axes ends in an arrow.
-    """
-    ratios = rows[["x", "x_low", "x_high"]]
-    left = max(min(ratios.min().min(), 1 / 1.1), rows["x"].min() / FURTHEST)
-    right = min(max(ratios.max().max(), 1.1), FURTHEST * rows["x"].max())
-    panel.set_xscale("log")
-    panel.set_xlim(left / 1.1, right * 1.1)
-    ratio_ticks(panel, 0.06 * rows["place"].str.len().max())
-    panel.set_ylim(bottom, top)
-    panel.axvline(1, color=style.INK, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.5)
-    panel.axhline(0, color=style.SOFT, linewidth=0.8, zorder=2.5)
-    # Equal ratios, such as those of one network on two data sets, stand side by side.
-    equal = rows.groupby("x")["x"]
-    beside = equal.cumcount() - (equal.transform("size") - 1) / 2
-    placed = rows.assign(
-        at=rows["x"] * (1.21 * right / left) ** (BESIDE * beside), tint=style.cycle(rows["place"]).values()
-    )
-    placed = placed.sort_values("y", kind="stable")
-    for row in placed.itertuples():
-        interval(panel, row.at, row.y_low, row.y_high, top, bottom, tint=row.tint)
-        interval(panel, row.y, row.x_low, row.x_high, right, left, level=True, tint=row.tint)
-        panel.plot([row.at], [row.y], "o", color=row.tint, markersize=6, markeredgecolor="white", zorder=4)
-    heights = _spaced((placed["y"] - bottom) / (top - bottom), min(LABEL, 1 / len(placed)))
-    for row, height in zip(placed.itertuples(), heights, strict=True):
-        line = {"arrowstyle": "-", "color": row.tint, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 0, "relpos": (0, 0.5)}
-        at = {"xycoords": ("axes fraction", "data"), "xytext": (1.06, height), "textcoords": "axes fraction"}
-        panel.annotate(row.place, (1.01, row.y), size=7.5, va="center", arrowprops=line, annotation_clip=False, **at)
-
-
-def _spaced(heights: Sequence[float], gap: float) -> list[float]:
-    """Heights between 0 and 1, in rising order, moved so that each is at least `gap` above the one before."""
-    placed: list[float] = []
-    for height in heights:
-        placed.append(max(height, placed[-1] + gap) if placed else height)
-    for place in reversed(range(len(placed))):
-        placed[place] = min(placed[place], 1 - gap * (len(placed) - 1 - place))
-    return placed

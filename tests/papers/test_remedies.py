@@ -1,4 +1,4 @@
-"""Remedies: the score of Summers & Dinneen against their own table, and sets of remedies."""
+"""Remedies: their sets, Summers & Dinneen's score against their own table, and the metric file of a cell."""
 
 import itertools
 
@@ -7,14 +7,16 @@ import pytest
 from scipy import stats
 
 from toolnoise import streams
+from toolnoise.base import arrays, metric_files
 from toolnoise.datasets.prepared import Split
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
+from toolnoise.papers.remedies import measure as measures_remedies
 from toolnoise.papers.remedies.dump import seen
-from toolnoise.papers.remedies.metric import MEASURES, measure, reduction, variability_reduction
+from toolnoise.papers.remedies.measure import MEASURES, REMEDIES, measure_runs, reduction, variability_reduction
 from toolnoise.study import config, published
-from toolnoise.study import remedies as remedy_sets
-from toolnoise.study.remedies import PLAIN, SETS, View, remedies, remedy
+from toolnoise.study.cells import Cell
+from toolnoise.study.remedies import PLAIN, SETS, View, remedies
 
 # The score that Summers & Dinneen report without a formula, against their own table
 
@@ -44,12 +46,6 @@ def test_the_score_gives_all_eight_published_values():
     found = [round(100 * variability_reduction(single, remedied)) for remedied in remedies.values()]
     assert found == [48, 21, 16, 21, 33, 37, 58, 61]
     assert found == [round(100 * remedied["variability_reduction"]) for remedied in remedies.values()]
-
-
-def test_nothing_changed_is_no_reduction_and_equal_runs_are_all_of_it():
-    single = table("remedies-replicated")["single"]
-    assert variability_reduction(single, single) == 0
-    assert variability_reduction(single, dict.fromkeys(MEASURES, 0.0) | {"correlation": 1.0}) == pytest.approx(1)
 
 
 def test_a_pair_that_loses_by_being_averaged_is_as_far_from_equal_runs_as_one_that_gains():
@@ -95,30 +91,30 @@ def plainly(logits):
 
 @pytest.mark.parametrize("logits", [SINGLE, REMEDIED[:2]], ids=["seven", "two"])
 def test_the_five_measures_are_those_of_loops_over_runs_and_pairs(logits):
-    found, wanted = measure(logits, LABELS).measures, plainly(logits)
+    found, wanted = measure_runs(logits, LABELS).measures, plainly(logits)
     assert set(found) == set(MEASURES)
     for name in MEASURES:
         assert found[name] == pytest.approx(wanted[name], rel=1e-6), name
 
 
 def test_without_each_run_they_are_those_of_the_other_runs():
-    found = measure(SINGLE, LABELS).measures_without_each
+    found = measure_runs(SINGLE, LABELS).measures_without_each
     for run in range(7):
-        others = measure(np.delete(SINGLE, run, axis=0), LABELS).measures
+        others = measure_runs(np.delete(SINGLE, run, axis=0), LABELS).measures
         for name in MEASURES:
             assert found[name][run] == pytest.approx(others[name], rel=1e-12), name
 
 
 def test_its_rows_are_those_of_a_cells_stability():
-    rows = measure(SINGLE, LABELS).rows()
+    rows = measure_runs(SINGLE, LABELS).rows()
     stable = {row[:2]: row[2] for row in stability(SINGLE, LABELS, {}, apart(np.zeros((7, 2))), STREAM)}
     assert {name for name, *_ in rows} == {
         *(f"{rate}_{what}" for rate in ("accuracy", "cross_entropy") for what in ("mean", *SPREADS)),
         *("churn", "correlation_pearson", "correlation_spearman"),
         *("ensemble_accuracy_change", "ensemble_cross_entropy_change"),
     }
-    for metric, group, estimate in rows:
-        assert estimate == stable[metric, group], metric
+    for name, group, estimate in rows:
+        assert estimate == stable[name, group], name
 
 
 def by_dropping(pairs):
@@ -128,7 +124,7 @@ def by_dropping(pairs):
 
 
 def test_a_remedy_of_the_same_runs_loses_a_run_together_with_them():
-    found = reduction(measure(SINGLE, LABELS), measure(REMEDIED, LABELS), same_runs=True)
+    found = reduction(measure_runs(SINGLE, LABELS), measure_runs(REMEDIED, LABELS), same_runs=True)
     assert found.value == pytest.approx(variability_reduction(plainly(SINGLE), plainly(REMEDIED)), rel=1e-6)
     assert 0.2 < found.value < 0.9
     error = by_dropping([(np.delete(SINGLE, run, 0), np.delete(REMEDIED, run, 0)) for run in range(7)])
@@ -138,20 +134,20 @@ def test_a_remedy_of_the_same_runs_loses_a_run_together_with_them():
 
 def test_of_other_runs_the_variances_add():
     few = REMEDIED[:5]
-    found = reduction(measure(SINGLE, LABELS), measure(few, LABELS), same_runs=False)
+    found = reduction(measure_runs(SINGLE, LABELS), measure_runs(few, LABELS), same_runs=False)
     one = by_dropping([(np.delete(SINGLE, run, 0), few) for run in range(7)])
     other = by_dropping([(SINGLE, np.delete(few, run, 0)) for run in range(5)])
     assert found.value - found.low == pytest.approx(stats.t.ppf(0.975, 4) * np.hypot(one, other), rel=1e-5)
 
 
 def test_there_is_a_reduction_of_runs_with_pairs_that_are_not_equal_and_an_interval_of_three():
-    single, remedied = measure(SINGLE, LABELS), measure(REMEDIED, LABELS)
+    single, remedied = measure_runs(SINGLE, LABELS), measure_runs(REMEDIED, LABELS)
     for few in (0, 1):
-        none = measure(SINGLE[:few], LABELS)
+        none = measure_runs(SINGLE[:few], LABELS)
         assert np.isnan(reduction(none, none, same_runs=True)).all()
-    two = reduction(measure(SINGLE[:2], LABELS), measure(REMEDIED[:2], LABELS), same_runs=True)
+    two = reduction(measure_runs(SINGLE[:2], LABELS), measure_runs(REMEDIED[:2], LABELS), same_runs=True)
     assert np.isfinite(two.value) and np.isnan([two.low, two.high]).all()
-    equal = measure(np.repeat(SINGLE[:1], 7, axis=0), LABELS)
+    equal = measure_runs(np.repeat(SINGLE[:1], 7, axis=0), LABELS)
     assert np.isnan(reduction(equal, remedied, same_runs=True)).all()
     assert reduction(single, equal, same_runs=False).value == 1
 
@@ -207,20 +203,6 @@ def test_runs_of_one_cycle_have_views_alone_and_others_their_snapshots_alone_and
     assert remedies(["flip", "flip+crops9"], 5) == wanted
 
 
-def test_a_name_says_which_views_of_which_snapshots():
-    for name, views in SETS.items():
-        assert remedy(name) == (False, views)
-        assert remedy(f"{remedy_sets.SNAPSHOTS}+{name}") == (True, views)
-    assert remedy("snapshots") == (True, (PLAIN,))
-
-
-def test_passes_count_each_view_of_each_snapshot_once():
-    assert remedy_sets.passes(remedies(["crops25", "crops81", "flip+crops9"], 1), 1) == 81 + 9
-    assert remedy_sets.passes(remedies(["flip", "flip+crops81"], 5), 5) == 5 * 162
-    assert remedy_sets.passes(["snapshots"], 5) == 5
-    assert remedy_sets.passes([], 1) == 0
-
-
 def by_pixel(image, margin, view, beyond=0):
     """One view of one image, a pixel at a time."""
     height, width = image.shape[0] - margin, image.shape[1] - margin
@@ -271,3 +253,74 @@ def test_text_is_seen_as_it_is_and_in_no_other_way():
     np.testing.assert_array_equal(found, tokens)
     with pytest.raises(AssertionError):
         list(seen(tokens, 0, SETS["flip"]))
+
+
+CELL = Cell("mine", "digits", "cpu", "algo_impl")
+OF_CELL = np.arange(60) % 3
+OF_DUMPS = np.random.Generator(np.random.Philox(2))
+LOGITS = (OF_DUMPS.normal(size=(5, 60, 3)) + 1.5 * np.eye(3)[OF_CELL]).astype(np.float32)
+REMEDY_NAMES = ["flip", "snapshots"]
+DUMPED = np.stack([LOGITS + 0.6 * OF_DUMPS.normal(size=LOGITS.shape) for _ in REMEDY_NAMES]).astype(np.float32)
+DIVERGED = [False, False, True, False, False]
+KEPT = ~np.array(DIVERGED)
+RUNS = {"seeds": [1, 2, 3, 4, 5], "diverged": DIVERGED}
+
+
+@pytest.fixture
+def measured(tmp_path, make_dump):
+    """Measure the cell; `single` are the logits of other runs. Returns the rows by remedy and metric."""
+    data = {"maximum": np.array(255), "classes": np.array(list("abc"))}
+    for part in ("train", "test"):
+        data |= {f"{part}_images": np.zeros((60, 2, 2, 1), np.uint8), f"{part}_labels": OF_CELL}
+    arrays.write_npz(tmp_path / "data.npz", data)
+    cell = make_dump(np.where(KEPT[:, None, None], LOGITS, np.nan), "single", **RUNS)
+
+    def call(single=None, stack=DUMPED, **index):
+        dumps = (
+            [] if stack is None else [make_dump(stack, "remedied", **{"remedies": REMEDY_NAMES, **RUNS, **index})[0]]
+        )
+        others = [] if single is None else [make_dump(single, "other")[0]]
+        read = tmp_path / "data.npz", *cell, dumps, others
+        measures_remedies.measure(CELL, 0, *read, out=tmp_path / "out.csv")
+        rows = metric_files.read(tmp_path / "out.csv", REMEDIES)
+        assert set(rows["group"]) == {"all"}
+        assert {tuple(row[:4]) for row in rows.itertuples(index=False)} == {CELL}
+        return {(row.remedy, row.metric): row for row in rows.itertuples(index=False)}
+
+    return call
+
+
+def estimate(row):
+    return row.value, row.ci_low, row.ci_high
+
+
+def test_every_remedy_has_the_measures_of_its_runs_and_its_reduction_against_them(measured):
+    rows = measured()
+    single = measure_runs(LOGITS[KEPT], OF_CELL)
+    assert {remedy for remedy, _ in rows} == {"single", *REMEDY_NAMES}
+    assert ("single", "variability_reduction") not in rows
+    for name, layers in zip(REMEDY_NAMES, DUMPED, strict=True):
+        under = measure_runs(layers[KEPT], OF_CELL)
+        assert rows[name, "churn"].value == pytest.approx(under.measures["churn"])
+        assert rows[name, "accuracy_sd"].value == pytest.approx(under.measures["accuracy_sd"])
+        assert estimate(rows[name, "variability_reduction"]) == reduction(single, under, same_runs=True)
+
+
+def test_a_diverged_run_is_missing_from_all(measured):
+    assert {(row.n_runs, row.n_missing) for row in measured().values()} == {(4, 1)}
+
+
+def test_other_runs_are_what_all_is_held_against_the_single_ones_too(measured):
+    other = (LOGITS + OF_DUMPS.normal(size=LOGITS.shape)).astype(np.float32)
+    rows = measured(single=other)
+    before = measure_runs(other, OF_CELL)
+    for name, layers in (("single", LOGITS), ("flip", DUMPED[0])):
+        wanted = reduction(before, measure_runs(layers[KEPT], OF_CELL), same_runs=False)
+        assert estimate(rows[name, "variability_reduction"]) == wanted
+    assert rows["single", "churn"].value == pytest.approx(measure_runs(LOGITS[KEPT], OF_CELL).measures["churn"])
+
+
+def test_a_dump_of_other_runs_than_the_cells_is_one_line(measured, refused):
+    line = refused(lambda: measured(seeds=[1, 2, 3, 4, 6]))
+    assert "remedied.npy: found runs [1, 2, 3, 4" in line
+    assert line.endswith("single.npy")

@@ -1,13 +1,19 @@
-"""Accuracy of runs and of ensembles of them, what is a probability, and the components of an example's correctness."""
+"""Accuracy and churn of runs and of ensembles of them, equal runs, and what is a probability."""
+
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
+from numpy.testing import assert_equal
 
+from toolnoise.formulas import churn as churn_module
 from toolnoise.formulas import ensembles as module
 from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
+from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, paired_churn, pairwise_churn
+from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import (
     by_size,
     ensembles,
@@ -15,9 +21,11 @@ from toolnoise.formulas.ensembles import (
     pairwise_cross_entropy_change,
 )
 from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.probabilities import kind
 from toolnoise.formulas.variance_components import PARTS, components, rows
-from toolnoise.stats.estimates import positive_mean_t
+from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.jackknife import FEW, some_pairs
 
 LOGITS = np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)
 LABELS = np.array([0, 1, 1])
@@ -117,22 +125,6 @@ def test_the_cross_entropy_of_an_ensemble_is_that_of_logits_averaged_in_float64(
     assert found["cross_entropy_sd"] == pytest.approx(np.std(wanted, ddof=1), rel=1e-9)
 
 
-def test_ensembles_by_size_are_measured_as_runs_are():
-    rng = np.random.Generator(np.random.Philox(2))
-    labels = rng.integers(0, 3, 300)
-    logits = (rng.normal(size=(9, 300, 3)) * 2 + 1.5 * np.eye(3)[labels]).astype(np.float32)
-    found = {
-        (members, metric): (estimate, count) for members, (metric, _, estimate), count in by_size(logits, labels, 9)
-    }
-    assert {count for (members, _), (_, count) in found.items() if members == 4} == {2}
-    means = [found[members, "accuracy_mean"][0].value for members in (1, 3, 9)]
-    churns = [found[members, "churn"][0].value for members in (1, 3)]
-    assert means == sorted(means)
-    assert churns[1] < churns[0]
-    assert np.isnan(found[9, "accuracy_sd"][0].value)
-    assert found[3, "cross_entropy_mean"][0].value < found[1, "cross_entropy_mean"][0].value
-
-
 # What is a softmax's output, what is not
 
 
@@ -144,15 +136,9 @@ SOFTMAX = np.exp(OUTPUTS) / np.exp(OUTPUTS).sum(axis=-1, keepdims=True)
     ("scores", "found"),
     [
         (OUTPUTS, "logits"),
-        (np.log(SOFTMAX), "logits"),
         (np.maximum(OUTPUTS, 0) * 3, "logits"),  # after a ReLU
         (SOFTMAX, "probabilities"),
-        (SOFTMAX.astype(np.float16), "probabilities"),
-        (np.eye(4)[OUTPUTS.argmax(axis=-1)], "probabilities"),
         (100 * SOFTMAX, "neither"),  # in percent
-        (np.round(255 * SOFTMAX).astype(np.uint8), "neither"),
-        (1 / (1 + np.exp(-OUTPUTS)), "neither"),  # a sigmoid of each class
-        (np.where(SOFTMAX > 0.2, SOFTMAX, 0), "neither"),  # only the likely classes
     ],
 )
 def test_the_kind_of_scores_shows_in_their_range_and_their_sums(scores, found):
@@ -166,16 +152,11 @@ def correctness(right, crossed):
     return {name: found[f"correctness_variance_{name}"] for name in PARTS}
 
 
-@pytest.fixture
-def right():
-    draws = np.random.Generator(np.random.Philox(4))
-    return draws.random((4, 3, 50)) < draws.random((4, 1, 50))
-
-
 @pytest.mark.parametrize("crossed", [True, False])
 @pytest.mark.parametrize("draws", [2, 4])
-def test_each_part_is_the_mean_over_examples(right, draws, crossed):
-    right = right[:draws]
+def test_each_part_is_the_mean_over_examples(draws, crossed):
+    random = np.random.Generator(np.random.Philox(4))
+    right = (random.random((4, 3, 50)) < random.random((4, 1, 50)))[:draws]
     found = correctness(right, crossed)
     each = [components(right[:, :, example].astype(float), crossed) for example in range(50)]
     for name, part in PARTS.items():
@@ -183,14 +164,97 @@ def test_each_part_is_the_mean_over_examples(right, draws, crossed):
     assert np.isnan(found["algo"].low) == np.isnan(found["impl"].low) == (draws == 2)
 
 
-def test_noise_within_draws_has_the_interval_of_a_mean_over_draws(right):
-    right[0] = right[0, 0]  # without noise
-    found = correctness(right, crossed=True)
-    variances = right.var(axis=1, ddof=1).mean(axis=1)
-    assert variances[0] == 0
-    assert found["impl"] == pytest.approx(positive_mean_t(variances).within(-0.25, 0.25))
-    # Each draw's rest, and what of it is the draw's own: see formulas/variance_components.py.
-    rest = right - right.mean(axis=1, keepdims=True) - right.mean(axis=0) + right.mean(axis=(0, 1))
-    squares = np.square(rest).sum(axis=1).mean(axis=1) * 4 / (3 * 2)
-    interaction = positive_mean_t((3 * squares - squares.mean()) / 2)
-    assert found["interaction"] == pytest.approx(interaction.within(-0.25, 0.25))
+PREDICTIONS = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.integers(0, 3))
+
+
+@given(PREDICTIONS)
+def test_churn_equals_its_definition_exactly(predicted):
+    wanted = [[sum(x != y for x, y in zip(a, b, strict=True)) / len(a) for b in predicted] for a in predicted]
+    assert pairwise_churn(predicted).tolist() == wanted
+
+
+def test_churn_of_many_runs_goes_on_over_the_blocks_to_the_last_example(monkeypatch):
+    runs = FEW + 5
+    predicted = np.random.Generator(np.random.Philox(2)).integers(0, 300, (runs, 101))
+    different = np.array([[np.count_nonzero(a != b) for b in predicted] for a in predicted])
+    for block in (churn_module.BLOCK, 7 * 300, 1):
+        monkeypatch.setattr(churn_module, "BLOCK", block)
+        found = churn(predicted)
+        assert found.sums.tolist() == (different.sum(axis=1) / 101).tolist()
+        assert found.sample.tolist() == (different[some_pairs(runs)] / 101).tolist()
+        assert pairwise_churn(predicted).tolist() == (different / 101).tolist()
+
+
+@given(PREDICTIONS)
+def test_churn_is_symmetric(predicted):
+    churn = pairwise_churn(predicted)
+    np.testing.assert_array_equal(churn, churn.T)
+    np.testing.assert_array_equal(paired_churn(predicted, predicted[::-1]), np.diag(churn[:, ::-1]))
+
+
+# Churn of each example
+
+
+SHAPES = st.tuples(st.integers(2, 6), st.integers(1, 9))
+ANSWERS_OF_RUNS = SHAPES.flatmap(lambda shape: arrays(np.intp, shape, elements=st.integers(0, 3)))
+
+
+@given(ANSWERS_OF_RUNS)
+def test_a_run_is_left_out_as_if_it_had_not_been_drawn(predictions):
+    runs, churn = len(predictions) + 1, ExampleChurn(np.vstack([predictions, predictions[:1]]))
+    # The same bits: both count whole numbers.
+    np.testing.assert_array_equal(churn.without_each(), churn(1 - np.eye(runs)).mean(axis=1))
+
+
+@given(ANSWERS_OF_RUNS)
+def test_some_examples_at_a_time_give_the_same_bits(predictions):
+    times, whole = np.ones((1, len(predictions))), ExampleChurn(predictions)
+    with mock.patch.object(churn_module, "IN_CAMPS", 1):
+        parts = ExampleChurn(predictions)
+    assert len(parts.camps) == np.count_nonzero((predictions != predictions[0]).any(axis=0))
+    np.testing.assert_array_equal(parts(times), whole(times))
+
+
+@given(ANSWERS_OF_RUNS, st.data())
+def test_a_run_drawn_twice_has_no_pair_with_itself(predictions, data):
+    runs = len(predictions)
+    drawn = np.array(
+        data.draw(st.lists(st.integers(0, runs - 1), min_size=2, max_size=6).filter(lambda d: len({*d}) > 1))
+    )
+    pairs = [(i, j) for place, i in enumerate(drawn) for j in drawn[:place] if i != j]
+    wanted = np.mean([predictions[i] != predictions[j] for i, j in pairs], axis=0)
+    found = ExampleChurn(predictions)(np.bincount(drawn, minlength=runs)[np.newaxis])
+    np.testing.assert_allclose(found[0], wanted, atol=1e-12)
+
+
+def test_the_range_of_churn_is_from_the_difference_of_the_errors_to_their_sum():
+    errors = np.array([0.1, 0.3])
+    churn = np.array([[0, 0.2], [0.2, 0]])
+    np.testing.assert_allclose(normalised_churn(churn, errors)[0, 1], 0, atol=1e-15)
+    np.testing.assert_allclose(normalised_churn(1.5 * churn, errors)[0, 1], 0.5)
+    np.testing.assert_allclose(normalised_churn(2 * churn, errors)[0, 1], 1)
+    # Runs that err on most examples disagree on no more than all.
+    np.testing.assert_allclose(normalised_churn(3 * churn, np.array([0.8, 0.6]))[0, 1], (0.6 - 0.2) / 0.8)
+    assert np.isnan(normalised_churn(churn, np.array([0, 0.2]))[0, 1]), "a range of one value has no place in it"
+
+
+# Equal runs
+
+
+def test_runs_are_bit_equal_or_they_are_not():
+    logits = np.repeat(np.array([[[0.1, np.nan]]], np.float32), 3, axis=0)
+    assert bit_equal(logits)
+    logits[2, 0, 0] = np.nextafter(np.float32(0.1), np.float32(1))
+    assert not bit_equal(logits)
+    assert not bit_equal(np.array([[0.0], [-0.0]]))
+    assert bit_equal(logits[:, :, ::-1][:2])  # not contiguous
+    assert bit_equal(logits[:1])
+    assert bit_equal(np.empty((0, 0)))
+    # Only the rates of runs that differ have a step.
+    assert rate_step(50, equal=False) == 0.02
+    assert np.isnan([rate_step(50, equal=True), rate_step(0, equal=False)]).all()
+
+
+def test_bounds_that_rounding_makes_equal_are_no_interval():
+    rows = [("churn", "all", Estimate(0.1, 0.1, 0.1)), ("cka", "all", Estimate(0.9, 0.8, 1.0))]
+    assert_equal(bounded(rows), [("churn", "all", Estimate(0.1, np.nan, np.nan)), rows[1]])
