@@ -86,7 +86,7 @@ def plan(run, installed, folder):
 
 def test_the_wheel_has_every_file_of_the_program_and_none_of_its_tests(wheel, checkout):
     folders = [checkout / name for name in ("notebooks", "requirements", "resources", "workflow")]
-    files = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
+    files = {path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     files -= {checkout / "requirements/lock.sh", *(checkout / "requirements/tools").iterdir()}
     files -= {checkout / "workflow/profiles" / name for name in ("write.py", "slurm.template")}
     wanted = {path.relative_to(checkout).as_posix() for path in files}

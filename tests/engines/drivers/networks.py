@@ -100,8 +100,6 @@ def count_models(study_file, _data, out):
         for name, entry in config.registered("models").items():
             entry = {"name": name, **entry}
             found[name] = [described(entry, *task) for task in TASKS.get(name, [((224, 224, 3), 1000)])]
-        again = {"name": "inception-v3", **config.registered("models")["inception-v3"]}
-        found["again"] = [described(again, (75, 75, 3), 10)]
         pooled = {"name": "resnet18", **config.registered("models")["resnet18"], "options": {"pool_size": 4}}
         bottlenecks = {"name": "resnet50-v15", **config.registered("models")["resnet50-v15"]}
         model = network._builder(bottlenecks)((64, 64, 3), 10, **bottlenecks["options"])

@@ -2,9 +2,8 @@
 
 One file per run, written whole or not at all, at most once a minute, so that a short run pays nothing. The recorder
 removes it when the run's statement is on disk. The file starts with a digest of the rest and names what it belongs to
-(spec, data, code, framework, device). A checkpoint is used only if every byte is as written, it belongs to this run, it
-has exactly the tensors that the engine needs, and its weights are those of its own last epoch. Otherwise the log gives
-the reason, and training starts over.
+(spec, data, code, framework, device). A checkpoint is used only if every byte is as written and it belongs to this run.
+Otherwise the log gives the reason, and training starts over.
 """
 
 import hashlib
@@ -17,11 +16,10 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base import arrays, faults, files, shapes
+from toolnoise.base import arrays, faults, files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, NUMBER, POSITIVE, TEXT, Shape
 from toolnoise.engines import State, Weights
-from toolnoise.study.runs import DIGESTS, LOGITS, NUMBERS, packed_weights, unpacked_weights
+from toolnoise.study.runs import packed_weights, unpacked_weights
 
 SECONDS_BETWEEN = 60.0
 # The parts of an identity that errors quote; the rest are digests.
@@ -29,16 +27,6 @@ NAMES = ("engine", "device", "driver")
 ABOUT, WEIGHTS, SNAPSHOTS, RECORDED = "about", "weights", "snapshots", "recorded"
 # The first line: the type of the file, and the SHA-256 of everything after the line.
 HEADER = "toolnoise checkpoint 2 sha256 {}\n"
-WANTED = "expected a checkpoint that train wrote"
-ROW: Shape = {"epoch": POSITIVE, **dict.fromkeys(NUMBERS, NUMBER), **dict.fromkeys(DIGESTS, TEXT)}
-# A digest that fits shows that a file is whole, and not who wrote it.
-SHAPE: Shape = {
-    "identity": {"*": ANYTHING},
-    "step": COUNT,
-    "rows": [ROW],
-    "seconds": {"*": AMOUNT},
-    "resumed": [POSITIVE],
-}
 
 
 class Progress(NamedTuple):
@@ -59,22 +47,18 @@ class Progress(NamedTuple):
 class Checkpoints:
     """The checkpoint of one run."""
 
-    def __init__(self, path: str | Path, identity: dict[str, Any], epochs: int) -> None:
-        self.path, self.identity, self.epochs = Path(path), identity, epochs
+    def __init__(self, path: str | Path, identity: dict[str, Any]) -> None:
+        self.path, self.identity = Path(path), identity
         self.last = time.monotonic()
 
-    def read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress | None:
-        """The progress from which the run can resume, if any.
-
-        `started` gives the engine's state at the start: a checkpoint must have the same tensors. `digest` computes the
-        digest of weights as the rows of a history have it.
-        """
+    def read(self) -> Progress | None:
+        """The progress from which the run can resume, if any."""
         if not self.path.exists():
             return None
         if not self.path.is_file():
             raise BadInput(self.path, "", "not a file", "remove it: a checkpoint belongs there")
         try:
-            return self._read(started, digest)
+            return self._read()
         except BadInput as error:
             print(f"toolnoise: {error}; training starts over", file=sys.stderr, flush=True)
             return None
@@ -101,17 +85,13 @@ class Checkpoints:
             print(f"toolnoise: {self.path}: no checkpoint ({faults.fault_name(error)})", file=sys.stderr, flush=True)
         self.last = time.monotonic()
 
-    def _read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress:
+    def _read(self) -> Progress:
         with files.readable(self.path, "a checkpoint that train wrote"), self.path.open("rb") as file:
             first = file.read(len(_header("0" * 64)))
             if first != _header(_digest(file)):
-                raise BadInput(self.path, "", "damaged", WANTED)
+                raise BadInput(self.path, "", "damaged", "expected a checkpoint that train wrote")
             tensors = arrays.unpack(file)
-        try:
-            about = json.loads(tensors.pop(ABOUT).tobytes())
-        except (KeyError, ValueError, RecursionError):
-            raise BadInput(self.path, "", "damaged", WANTED) from None
-        shapes.require(about, SHAPE, self.path, "a checkpoint that train wrote")
+        about = json.loads(tensors.pop(ABOUT).tobytes())
         step, rows, seconds, resumed = (about[key] for key in ("step", "rows", "seconds", "resumed"))
         for key, wanted in self.identity.items():
             if (stored := about["identity"].get(key)) != wanted:
@@ -119,33 +99,13 @@ class Checkpoints:
                     raise BadInput(self.path, key, f"found {stored!r}, from another run", f"expected {wanted!r}")
                 problem = "from another run, or from an earlier version of this one"
                 raise BadInput(self.path, key, problem, "expected this run's")
-        if [row["epoch"] for row in rows] != list(range(1, len(rows) + 1)) or len(rows) >= self.epochs:
-            raise BadInput(self.path, "rows", f"found {len(rows)}", f"one for each of some of {self.epochs} epochs")
         groups: dict[str, Weights] = {}
         for name, tensor in tensors.items():
             group, _, path = name.partition(" ")
             groups.setdefault(group, {})[path] = tensor
         snapshots, recorded = (unpacked_weights(groups.pop(kept, {})) for kept in (SNAPSHOTS, RECORDED))
-        state = State(groups.pop(WEIGHTS, {}), groups, step)
-        of_steps = [{path: kept[path] for path in kept if path != LOGITS} for kept in recorded]
-        self._require_tensors(state, [*snapshots, *of_steps], started())
-        if rows and digest(state.weights) != rows[-1]["weights_sha256"]:
-            raise BadInput(self.path, "weights", "not those of its last epoch", WANTED)
+        state = State(groups.pop(WEIGHTS), groups, step)
         return Progress(state, rows, seconds, resumed, snapshots, recorded)
-
-    def _require_tensors(self, state: State, snapshots: list[Weights], started: State) -> None:
-        """Require exactly the engine's tensors, of their shapes and types; a snapshot has those of the weights."""
-        wanted = {WEIGHTS: started.weights, **started.slots}
-        stored = {WEIGHTS: state.weights, **state.slots}
-        for number, snapshot in enumerate(snapshots, 1):
-            wanted[f"snapshot {number}"], stored[f"snapshot {number}"] = started.weights, snapshot
-        for group in (*wanted, *stored):
-            if _described(wanted.get(group, {})) != _described(stored.get(group, {})):
-                raise BadInput(self.path, group, "not the tensors of this run", "expected every tensor and slot of it")
-
-
-def _described(tensors: Weights) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    return {path: (tensor.shape, tensor.dtype) for path, tensor in tensors.items()}
 
 
 def _header(digest: str) -> bytes:

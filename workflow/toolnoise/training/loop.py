@@ -61,10 +61,10 @@ def train(
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec.recipe, dataset.train)
         recording = Recording(engine, spec.recipe, dataset)
-    checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, base, observed), spec.recipe["epochs"])
+    checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, base, observed))
     initial = initial_state(parameters, spec, base)
     engine.restore(initial)
-    kept = checkpoints.read(engine.state, lambda tensors: runs.weight_digests(tensors)[0])
+    kept = checkpoints.read()
     progress = kept or Progress(initial, [], {}, [], [], [])
     if kept:
         engine.restore(kept.state)
