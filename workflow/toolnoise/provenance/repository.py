@@ -115,17 +115,6 @@ def committed(sha: str) -> datetime | None:
     return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None) if seconds else None
 
 
-def commit_of_revision(revision: str) -> str | None:
-    """The commit that a revision of this repository, such as a tag or the start of its digest, names."""
-    answer = git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    return answer.decode().strip() if answer else None
-
-
-def descends(sha: str, ancestor: str) -> bool:
-    """Whether a commit is another one or descends from it; a commit that is not here does not."""
-    return git("merge-base", "--is-ancestor", ancestor, sha) is not None
-
-
 def files_of(sha: str | None, names: Iterable[str]) -> dict[str, bytes]:
     """Those of these files that a commit has, with what they were; one call of git for all."""
     asked = [name for name in dict.fromkeys(names) if name.isprintable()]

@@ -7,10 +7,9 @@ who vouches for the statements; whether the files agree with them is checked by 
 
 An older root, which was signed in its time, must not pass for a later one. A signature has no date, and nothing in a
 results folder or an archive shows that a newer one exists. So whoever audits or imports says what is known from
-elsewhere: a day on which the study was not yet finished, or a commit that its code must contain.
+elsewhere: a day on which the study was not yet finished.
 """
 
-import re
 import subprocess
 import tempfile
 import textwrap
@@ -22,20 +21,17 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.provenance import repository, statements, tree
-from toolnoise.provenance.statements import COMMIT, Envelope, Statement
+from toolnoise.provenance import statements, tree
+from toolnoise.provenance.statements import Envelope, Statement
 
 # The purpose of the SSH signatures: one for another purpose, such as a commit or a login, does not count here.
 NAMESPACE = "toolnoise"
 BEGIN, END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
 # The first word of a public key's file.
 KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
-# How OpenSSH's binary lists of revoked keys begin.
-KRL = b"SSHKRL\n\0"
-REVOKING = "public keys, one on each line, or a list from `ssh-keygen -k`"
+REVOKING = "public keys, one on each line"
 PUBLIC = "the file of a public SSH key, such as id_ed25519.pub"
-DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
-AGE = "a date such as 2026-01-31 or 2026-01-31T12:00+01:00 (UTC without an offset), or a commit of this repository"
+AGE = "a date such as 2026-01-31 or 2026-01-31T12:00+01:00 (UTC without an offset)"
 
 
 class Demand(NamedTuple):
@@ -95,30 +91,18 @@ def signed_by(key: str | Path, revoked: str | Path | None = None) -> Iterator[De
 
 
 def not_before(asked: str) -> Demand:
-    """The demand that the root is of a date or time, UTC unless it has an offset, or of a commit here, or later."""
-    oldest = _time(asked) if DATE.fullmatch(asked) else repository.commit_of_revision(asked)
-    if oldest is None:
-        raise BadInput("command line", "--not-before", f"found {asked!r}", AGE)
-
-    def why_not(_path: Path, root: Statement) -> str:
-        if isinstance(oldest, datetime):
-            too_old = f"is of {root.finished.isoformat()}Z; {oldest.isoformat()}Z or later"
-            return too_old if root.finished < oldest else ""
-        made_by = [commit.sha256 for commit in root.made_of(COMMIT)]
-        if made_by and all(repository.descends(commit, oldest) for commit in made_by):
-            return ""
-        return f"was made by commit {', '.join(made_by) or 'none'}; {oldest}, or a commit that descends from it"
-
-    says = "The root was made at the required time or later, by the required commit or one that descends from it."
-    return Demand("not-before", says, why_not)
-
-
-def _time(asked: str) -> datetime | None:
+    """The demand that the root is of a date or time, UTC unless it has an offset, or later."""
     try:
         time = datetime.fromisoformat(asked)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
+        oldest = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
-        return None
+        raise BadInput("command line", "--not-before", f"found {asked!r}", AGE) from None
+
+    def why_not(_path: Path, root: Statement) -> str:
+        too_old = f"is of {root.finished.isoformat()}Z; {oldest.isoformat()}Z or later"
+        return too_old if root.finished < oldest else ""
+
+    return Demand("not-before", "The root was made at the required time or later.", why_not)
 
 
 def _refusal(signature: str, message: bytes, fingerprint: str, allowed: str, without: tuple[object, ...]) -> str:
@@ -138,14 +122,9 @@ def _revoking(path: str | Path) -> Path:
     """A list of revoked keys; ssh-keygen would reject every signature, without a reason, if it could not read one."""
     with files.readable(path, REVOKING):
         content, path = files.read_bytes(path), Path(path).absolute()
-    if content.startswith(KRL):
-        done = _ssh_keygen("-Q", "-l", "-f", path)
-        whole = done.returncode == 0
-    else:
-        done = _ssh_keygen("-l", "-f", path)
-        lines = [line for line in content.decode(errors="replace").splitlines() if line.strip()]
-        whole = len(done.stdout.splitlines()) == sum(not line.lstrip().startswith("#") for line in lines)
-    if not whole:
+    done = _ssh_keygen("-l", "-f", path)
+    lines = [line for line in content.decode(errors="replace").splitlines() if line.strip()]
+    if len(done.stdout.splitlines()) != sum(not line.lstrip().startswith("#") for line in lines):
         raise BadInput(path, "", f"cannot be read ({_last_line(done)})", REVOKING)
     return path
 

@@ -27,14 +27,8 @@ DEMANDS = {
     "--require-signature": option(
         "KEY", "require a signature of this public key on the root, the page's statement, which names all others"
     ),
-    "--revoked-keys": option(
-        "FILE", "reject signatures by these keys: public keys, one on each line, or a list from `ssh-keygen -k`"
-    ),
-    "--not-before": option(
-        "DATE_OR_COMMIT",
-        "reject a root that is older: made before this date (UTC unless it has an offset), or by a commit that "
-        "does not descend from this one",
-    ),
+    "--revoked-keys": option("FILE", "reject signatures by these keys: public keys, one on each line"),
+    "--not-before": option("DATE", "reject a root that was made before this date (UTC unless it has an offset)"),
 }
 
 
