@@ -129,8 +129,8 @@ def shown(unpacked_archive, executed, tmp_path):
     collected = figure_files.collected(study) | {"claims": "claims.csv"}
 
     def render(kind):
-        files = {name: folder / Path(collected[name]).name for name in (*KINDS[kind].reads, *KINDS[kind].also)}
-        given = {name: [str(path)] for name, path in files.items() if path.exists()}
+        read = [name for name in (*KINDS[kind].reads, *KINDS[kind].also) if name in collected]
+        given = {name: [str(folder / Path(collected[name]).name)] for name in read}
         figures = [figure for figure in study.figures if figure.notebook == kind][:2]
         return [
             executed(kind, given | notebook_values.values(study, figure), folder, tmp_path / figure.name, figure.name)
