@@ -118,19 +118,19 @@ def written(tmp_path, executed):
 # Every kind, on the metric files of a whole study
 
 
-ARCHIVE = Path(__file__).with_name("metric_files.tar.xz")  # and the study, whose 59 runs made them
+ARCHIVE = Path(__file__).with_name("metric_files.tar.xz")  # and the file of the study that made them
 ON_GPUS = {"paper_vs_ours"}
 
 
 @pytest.fixture
 def shown(unpacked_archive, executed, tmp_path):
     """Render the first two figures of a kind of the study; returns the stems of what was written."""
-    study, folder = grid.load(unpacked_archive / "study.json"), unpacked_archive / "metrics"
+    study, folder = grid.load(unpacked_archive / "study.yaml"), unpacked_archive / "metrics"
     collected = figure_files.collected(study) | {"claims": "claims.csv"}
 
     def render(kind):
-        files = {name: folder / Path(collected[name]).name for name in (*KINDS[kind].reads, *KINDS[kind].also)}
-        given = {name: [str(path)] for name, path in files.items() if path.exists()}
+        read = [name for name in (*KINDS[kind].reads, *KINDS[kind].also) if name in collected]
+        given = {name: [str(folder / Path(collected[name]).name)] for name in read}
         figures = [figure for figure in study.figures if figure.notebook == kind][:2]
         return [
             executed(kind, given | notebook_values.values(study, figure), folder, tmp_path / figure.name, figure.name)

@@ -74,7 +74,7 @@ def lines(rows: pd.DataFrame) -> Lines:
 def page(at: Lines, measures: int, width: float = sheets.COLUMN) -> tuple[Figure, Sequence[Axes]]:
     """An empty figure with a panel per measure, its lines named on the left."""
     figure, axes = sheets.sheet(measures, height_of(at), measures, width)
-    name(axes, at)
+    name_lines(axes, at)
     return figure, axes
 
 
@@ -83,7 +83,7 @@ def height_of(at: Lines) -> float:
     return LINE * len(at) + 0.72
 
 
-def name(axes: Sequence[Axes], at: Lines) -> None:
+def name_lines(axes: Sequence[Axes], at: Lines) -> None:
     """Name the lines of panels on the left of the first in each row of panels, and shade their headings."""
     written = {height: style.variant_name(line) for (_, line), height in at.items() if line}
     for panel, after in itertools.zip_longest(axes, axes[1:]):

@@ -150,7 +150,7 @@ def of_ensembles(rows: pd.DataFrame) -> str:
     known = known[known["ci_low"].notna()]
     most = int(known.groupby(["model", "dataset", "hardware"])["members"].max().min()) if len(known) else 1
     if most == 1:
-        return "How much noise is left after averaging the logits of k runs?"
+        return "How much noise is left after averaging runs?"
     return f"Averages of runs still differ in {share(known[known['members'] == most])}"
 
 

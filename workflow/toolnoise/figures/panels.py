@@ -93,7 +93,7 @@ def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None
     panel.annotate(text, (x, y), (0, 3), size=7, color=SOFT, **at)
 
 
-def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
+def lines_by_size(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
     """One metric with intervals against the number of `members`: a line per variant, side by side at each number.
 
     With `falls`, a dashed line shows the first value divided by the square root of the number. Fewer than three points
@@ -146,7 +146,7 @@ def unrelated(panel: Axes) -> None:
     panel.annotate(FAR, (1, far), (0, 2), size=7, color=SOFT, bbox=BEHIND, **at)
 
 
-def mark(panel: Axes, x: float, value: float) -> None:
+def mark_zero(panel: Axes, x: float, value: float) -> None:
     """Write "0" over an exact zero and "n/a" over an undefined value, so that no place is empty."""
     if value == 0 or np.isnan(value):
         write(panel, x, 0, *(("0", 0) if value == 0 else ("n/a", 90)))

@@ -124,7 +124,7 @@ def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tupl
     return figure, axes[:panels]
 
 
-def words(width: float = COLUMN) -> Figure:
+def without_panels(width: float = COLUMN) -> Figure:
     """A figure without panels, where nothing was found that could be drawn: its title and notes say so."""
     return _empty(width, 0.1)
 

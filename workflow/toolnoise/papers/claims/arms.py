@@ -96,7 +96,9 @@ def of_published(measure: str, numbers: Sequence[Number]) -> Arms:
     chosen = {_subject(number): number for number in numbers if number.metric == metric}
     sds = {_subject(number): number for number in numbers if number.metric == f"{measure.removesuffix('_mean')}_sd"}
     arms = {subject: _published(number, sds.get(subject)) for subject, number in chosen.items()}
-    return {subject: _from_one(arm) if measure in FROM_ONE else arm for subject, arm in arms.items()}
+    if measure not in FROM_ONE:
+        return arms
+    return {subject: Arm(1 - arm.value, arm.units) for subject, arm in arms.items()}
 
 
 def sizes_by_null(metric: str, stability: pd.DataFrame | None) -> dict[Subject, float]:
@@ -167,10 +169,6 @@ def _measured(measure: str, row: tuple, units: int) -> Arm:
     return _with_interval(turned, units, units - 1)
 
 
-def _from_one(arm: Arm) -> Arm:
-    return Arm(1 - arm.value, arm.units)
-
-
 def _of_times(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
     for row in _rows(table, measure):
         yield (
@@ -218,11 +216,6 @@ def injected(place: Subject, toolings: Toolings) -> bool:
     known = variant(place.variant) if place.variant else None
     emulates = toolings.get(place.hardware, {}).get("impl_noise") == "reduction-order"
     return emulates and known is not None and "impl" in known.varying
-
-
-def names_of(places: Iterable[Subject]) -> tuple[str, ...]:
-    """The toolings of some places, each once."""
-    return tuple(dict.fromkeys(place.hardware for place in places if place.hardware))
 
 
 class ClaimPart(NamedTuple):

@@ -28,7 +28,6 @@ from toolnoise.papers.claims.arms import (
     Toolings,
     about_groups,
     injected,
-    names_of,
     of_published,
     of_study,
     sizes_by_null,
@@ -208,11 +207,12 @@ def _row(
     decides = shown.interval(tested_at)
     limits = (*shown.effect, decides.low, decides.high, *shown.claimed)
     about = ("", "") if shown.name != WHOLE else (claim["says"], claim["source"])
+    toolings = dict.fromkeys(place.hardware for place in shown.subjects if place.hardware)
     emulated = EMULATED if any(injected(place, side.toolings) for place in shown.subjects) else ""
     return (
         *(claim["paper"], claim["name"], *about, claim["test"], side.name, shown.name, verdict, shown.scale.name),
         *(*limits, *pvalues, adjusted, _sides(shown.units), units, side_of_it),
-        *(", ".join(names_of(shown.subjects)), emulated, _note(claim, side, shown, each, decides)),
+        *(", ".join(toolings), emulated, _note(claim, side, shown, each, decides)),
     )
 
 
