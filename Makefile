@@ -21,7 +21,7 @@ ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: help demo test durations test-long test-studies test-examples test-fuzz test-locks \
+.PHONY: help demo test test-long test-studies test-examples test-fuzz test-locks \
 	test-advisories test-jax lint docs dist sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -49,10 +49,6 @@ test-%: .venv/dev
 
 test: .venv/dev ## all tests but the longest
 	@.venv/bin/python $(SPREAD) -m "not long"
-
-# Where the time of `make test` goes: the seconds of each test file, in tests/durations.txt.
-durations: .venv/dev ## all tests but the longest, and tests/durations.txt
-	@.venv/bin/python $(SPREAD) -m "not long" -p tests.durations
 
 # By hand: what neither `make test` nor .ci/run tries. Each can be made alone.
 test-long: test-studies test-examples test-fuzz test-locks test-advisories ## by hand: the longest tests, bad input at random, a lock file
