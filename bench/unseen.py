@@ -12,6 +12,7 @@ import argparse
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,8 +24,10 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.printing import aligned
 
-PROGRAM = ("libraries", "output", "command", "style", "planted", "checkpoint", "stop_at")
-CAUSE = ("kind", "file", "line", "why", "mended", "accepted")
+PROGRAM = ("libraries", "output", "command", "style", "planted")
+CAUSE = ("kind", "file", "line", "why")
+# What may be left out; a program without a planted fault has no cause.json.
+OPTIONAL = {"checkpoint": None, "stop_at": None, "mended": None, "accepted": ()}
 MODULES = {"scikit-learn": "sklearn", "pytorch": "torch", "tensorflow-cpu": "tensorflow"}
 RIGHT, WRONG = "right", "WRONG"
 
@@ -39,7 +42,8 @@ class Packed(NamedTuple):
     @property
     def places(self) -> list[tuple[str, int]]:
         """The cause, and what may be named in place of it."""
-        return [(each["file"], each["line"]) for each in (self.cause, *(self.cause["accepted"] or []))]
+        accepted = [each if isinstance(each, dict) else {"line": each} for each in self.cause["accepted"] or []]
+        return [(each.get("file", self.cause["file"]), each["line"]) for each in (self.cause, *accepted)]
 
 
 class Score(NamedTuple):
@@ -66,8 +70,9 @@ def unpacked(archive: Path, folder: Path) -> list[Packed]:
         for name, keys in (("program.json", PROGRAM), ("cause.json", CAUSE)):
             path = file.with_name(name)
             values = json.loads(path.read_text()) if path.exists() else {}
-            errors += [f"{file.parent.name}/{name}: no {key}" for key in keys if key not in values]
-            parts.append(values)
+            needed = keys if name == "program.json" or parts[0].get("planted") else ()
+            errors += [f"{file.parent.name}/{name}: no {key}" for key in needed if key not in values]
+            parts.append(dict.fromkeys(keys) | OPTIONAL | values)
         programs.append(Packed(file.parent, *parts))
     for each in programs if not errors else ():
         errors += [f"{each.folder.name}/{error}" for error in _errors(each)]
@@ -80,14 +85,13 @@ def _errors(packed: Packed) -> list[str]:
     """What is wrong with the descriptions of a program."""
     program, cause = packed.program, packed.cause
     accepted = cause["accepted"] or []
-    is_listed = isinstance(accepted, list) and all(isinstance(each, dict) for each in accepted)
+    is_listed = all(isinstance(each, int) or {*each} >= {"line"} for each in accepted)
     checks = {
         "program.json: planted: no boolean": isinstance(program["planted"], bool),
         "program.json: command: neither a text nor a list": isinstance(program["command"], str | list),
-        "program.json: libraries: no list": isinstance(program["libraries"], list),
+        "program.json: libraries: neither a text nor a list": isinstance(program["libraries"], str | list),
         "cause.json: mended: neither a text nor null": isinstance(cause["mended"], str | None),
-        "cause.json: accepted: no objects with file and line": is_listed
-        and all({"file", "line"} <= {*each} for each in accepted),
+        "cause.json: accepted: neither lines nor objects with a line": is_listed,
         "cause.json: file: no such file": not program["planted"] or (packed.folder / str(cause["file"])).is_file(),
     }
     return [error for error, holds in checks.items() if not holds]
@@ -182,7 +186,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         for packed in unpacked(options.archive, Path(made)):
             name = packed.folder.name
-            needs = [MODULES.get(library, library.replace("-", "_")) for library in packed.program["libraries"]]
+            # A list of names, or a text as "keras (jax backend)".
+            libraries = re.findall(r"[\w-]+", str(packed.program["libraries"]))
+            needs = [MODULES.get(library, library.replace("-", "_")) for library in libraries if library != "backend"]
             absent = [module for module in needs if importlib.util.find_spec(module) is None]
             if absent or (options.only and name not in options.only):
                 print(f"{name}: not run {', '.join(absent)}", file=sys.stderr)

@@ -40,6 +40,7 @@ autodoc_mock_imports = ["jsonschema", "matplotlib", "pandas", "scipy", "yaml"]
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 smartquotes = False
+suppress_warnings = ["misc.highlighting_failure"]  # forges draw Mermaid, the site shows its text
 default_role = "code"  # docstrings have `code`, as Markdown has it
 
 html_theme = "furo"

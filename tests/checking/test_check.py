@@ -260,3 +260,11 @@ def test_a_command_is_needed(toolnoise, refusal, tmp_path):
     said = refusal(toolnoise(tmp_path, "check"))
     assert said == "toolnoise: command line: no program; such as: python train.py --seed {init}"
     assert "unknown placeholder {seed}" in refusal(toolnoise(tmp_path, "check", "--", "train {seed}"))
+
+
+def test_a_result_that_an_option_names_needs_no_labels(check, tmp_path):
+    program = "import sys\nimport numpy as np\nnp.save(sys.argv[1] + '/predictions.npy', np.arange(9) + 0.5)\n"
+    (tmp_path / "train.py").write_text(program)
+    done = check("{out}", options=["--output", "{out}/predictions.npy", "--sources", ""])
+    assert done.returncode == 0, done.stderr
+    assert "three runs with equal seeds are equal bit for bit" in done.stdout

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 from collections import Counter
 from datetime import datetime
 
@@ -23,7 +24,7 @@ INTERVAL = re.compile(rf"({NUMBER})(?: %| points| times)?,? \(({NUMBER}) to ({NU
 # Page, its part from one text to another, the studies, and what is of another study or of no metric file.
 PAGES = [
     ("cifar10-pictures", "# A real study", "", ["cifar10-pictures-authors", "gpu-h100"], []),
-    ("gpu", "# On a GPU", "## Which part of a GPU", ["gpu-h100", "gpu-h200", "gpu-cost-h200"], []),
+    ("gpu", "# On a GPU", "## What it does not show", ["gpu-h100", "gpu-h200", "gpu-cost-h200"], []),
     ("growth", "# ", "", ["growth-small"], []),
     ("language", "# ", "", ["language-small", "gpu-h100"], []),
     # The differences are what `toolnoise compare` said.
@@ -175,3 +176,16 @@ def test_a_section_of_the_error_rates_prints_a_share_of_its_studies(section, cap
     lines = capsys.readouterr().out.splitlines()
     assert any(" % ± " in line for line in lines)
     assert all(" % ± " in line or line.endswith(("no interval", "at any ratio of SDs")) for line in lines)
+
+
+def test_the_picture_of_the_rules_is_snakemake_s():
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(ROOT)]
+    done = subprocess.run([*command, "--rulegraph", "mermaid-js"], capture_output=True, text=True, check=True)
+    names = dict(re.findall(r"^\t(id\d+)\[(\w+)\]$", done.stdout, re.MULTILINE))
+    arrows = {
+        f"    {names[a]} --> {names[b]}" for a, b in re.findall(r"^\t(id\d+) --> (id\d+)$", done.stdout, re.MULTILINE)
+    }
+    (picture,) = re.findall(
+        r"```mermaid\nflowchart TB\n(.*?)\n```", (ROOT / "config/README.md").read_text("utf-8"), re.DOTALL
+    )
+    assert picture.splitlines() == sorted(arrows)

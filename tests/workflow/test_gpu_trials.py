@@ -1,5 +1,6 @@
 """bench/gpu.py: each study that waits for a GPU runs small on CPUs to its end."""
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -92,3 +93,14 @@ def test_a_job_waits_for_what_it_reads_and_one_that_lacks_a_file_is_a_failure(gp
     lacking = job("true", "out/second", makes="lacking")
     assert gpu.executed([second, first, lacking], 3, time.monotonic() + 60) == lacking
     assert Path("out/second").read_text() == "1\n"
+
+
+def test_a_fixed_split_has_the_same_bits_in_every_batch(skip_without, tmp_path, monkeypatch, capsys):
+    skip_without("torch")
+    options = ["--width", "256", "--rows", "64", "--repeats", "1", "--out", str(tmp_path / "x.json")]
+    monkeypatch.setattr(sys, "argv", ["batch_invariance", *options])
+    loaded(SCRIPT.with_name("batch_invariance.py")).main()
+    lines = json.loads((tmp_path / "x.json").read_text())["lines"]
+    assert [line["batch"] for line in lines] == 2 * [1, 2, 4, 8, 16, 32]
+    assert not any(line["fixed_split_rows_that_differ"] for line in lines)
+    assert len(capsys.readouterr().out.splitlines()) == len(lines)
