@@ -24,8 +24,7 @@ from toolnoise.comparison.crossed import mean_over_examples
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.metric_names import directed
 from toolnoise.comparison.metric_runs import as_runs
-from toolnoise.comparison.partly_paired import partly_paired_difference
-from toolnoise.comparison.two_arms import hedges_g, probability_of_improvement
+from toolnoise.comparison.two_arms import hedges_g, partly_paired_difference, probability_of_improvement
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.example_churn import ExampleChurn, two_way_bootstrap

@@ -5,8 +5,13 @@ import pytest
 from numpy.testing import assert_equal
 from scipy import stats
 
-from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
-from toolnoise.comparison.two_arms import hedges_g, paired_difference, probability_of_improvement
+from toolnoise.comparison.two_arms import (
+    hedges_g,
+    pair_weight,
+    paired_difference,
+    partly_paired_difference,
+    probability_of_improvement,
+)
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.two_means import UNDECIDED, mean_difference
 

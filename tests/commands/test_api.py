@@ -15,7 +15,6 @@ import traceback
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
@@ -79,12 +78,6 @@ def test_what_is_public_is_listed_and_changes_with_a_line_in_the_changelog():
     assert head
 
 
-def test_other_names_are_none_and_the_public_ones_are_shown():
-    assert set(tn.__all__) <= set(dir(tn))
-    with pytest.raises(AttributeError, match="no attribute 'comparee'"):
-        tn.comparee  # noqa: B018 (it raises)
-
-
 USED = """
 import toolnoise as tn
 
@@ -126,7 +119,7 @@ def test_an_import_loads_nothing_that_a_function_needs():
     assert done.stdout == "set()\n" * 3
 
 
-@pytest.mark.parametrize("name", ["check", "churn", "compare", "gate", "keep", "noise", "plan"])
+@pytest.mark.parametrize("name", ["check", "compare", "decide", "noise"])
 def test_the_examples_of_each_function_are_true(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(importlib.import_module(f"toolnoise.api.{name}"))
@@ -185,12 +178,6 @@ def test_each_finding_draws_what_it_is_about(found, labels):
     assert [label.get_text() for label in axes.get_yticklabels()] == labels
 
 
-def test_a_plan_draws_power_against_runs():
-    axes = tn.plan(sd=0.3, gain=[0.3, 0.5]).plot(Figure().add_subplot())
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("runs per arm", "power of tests at 0.05, %")
-    assert isinstance(tn.plan(sd=2).plot(), Axes)
-
-
 FINDINGS = {
     "compare": lambda: tn.compare_predictions(A, B, labels=LABELS),
     "compare: tables": lambda: tn.compare_runs(TABLE, metric="accuracy"),
@@ -206,7 +193,8 @@ def test_a_finding_can_be_pickled_and_is_plain(made):
     again = pickle.loads(pickle.dumps(found))
     assert again == found
     assert again.to_frame().equals(found.to_frame())
-    assert again.plot(Figure().add_subplot()).get_xlabel() == found.plot(Figure().add_subplot()).get_xlabel()
+    if found.picture:
+        assert again.plot(Figure().add_subplot()).get_xlabel() == found.plot(Figure().add_subplot()).get_xlabel()
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
     assert pickle.loads(pickle.dumps(tn.compare_runs)) is tn.compare_runs
 
@@ -215,8 +203,8 @@ WITHOUT = """
 import sys
 sys.modules["matplotlib"] = None
 import toolnoise as tn
-for draw in (tn.compare_runs([1, 2], [3, 5], metric="loss").plot, tn.plan(sd=1, gain=1).plot,
-             lambda: tn.compare_runs([1, 2], [3, 5], metric="loss").write_figure("x.svg")):
+found = tn.compare_runs([1, 2], [3, 5], metric="loss")
+for draw in (found.plot, lambda: found.write_figure("x.svg")):
     try:
         draw()
     except tn.BadInput as error:
@@ -226,7 +214,7 @@ for draw in (tn.compare_runs([1, 2], [3, 5], metric="loss").plot, tn.plan(sd=1, 
 
 def test_a_figure_without_matplotlib_is_one_line():
     done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
-    assert done.stdout == "matplotlib: not installed; pip install matplotlib seaborn\n" * 3
+    assert done.stdout == "matplotlib: not installed; pip install matplotlib seaborn\n" * 2
 
 
 def test_an_error_names_arguments_and_the_command_line_options(capsys):
@@ -326,41 +314,6 @@ def test_what_cannot_be_compared_is_one_line(arms, options, says):
     assert "\n" not in str(caught.value)
 
 
-def test_masked_values_are_not_taken_for_numbers():
-    padded = np.ma.array(np.ones((3, 5)), mask=[[False] * 4 + [True]] * 3)
-    for found in (
-        lambda: tn.compare_values([padded] * 2, [padded] * 2, losses=True),
-        lambda: tn.compare_values(padded, padded, labels=np.ones(5)),
-        lambda: tn.compare_values(np.ones((3, 5)), np.ones((3, 5)), labels=padded[0]),
-        lambda: tn.noise(np.ma.array(A, mask=A > 2), LABELS),
-        lambda: tn.churn(list(padded)),
-        lambda: tn.compare_runs(padded[0], [1, 2], metric="loss"),
-    ):
-        with pytest.raises(
-            tn.BadInput, match=r"^(arm A|predictions|labels): found [0-9]+ masked values?; an array with"
-        ):
-            found()
-    filled = [run.filled(np.nan) for run in (padded, 2 * padded)]
-    assert tn.compare_values(filled, filled, losses=True)["a"]["n_runs"] == 2
-    assert tn.churn(np.ma.array([[0, 1], [0, 2]]))["churn"]["value"] == 0.5, "nothing is masked"
-
-
-@pytest.mark.parametrize(
-    ("labels", "says"),
-    [
-        ([1, 2, np.nan, 3], r"^labels: \[2\]: found nan; finite numbers"),
-        ([1, 2, np.inf, 3], r"^labels: \[2\]: found inf; finite numbers"),
-        (["1", "2", "x", "3"], r"^labels: found <U1 of shape \(4,\)"),
-        (1.0, r"^labels: found float64 of shape \(\)"),
-        ([], r"^labels: found shape \(0,\)"),
-    ],
-)
-def test_the_true_values_of_a_regression_are_finite_numbers(labels, says):
-    with pytest.raises(tn.BadInput, match=says) as caught:
-        tn.compare_values(np.ones((3, 4)), np.zeros((3, 4)), labels=labels)
-    assert "\n" not in str(caught.value)
-
-
 TABLE = pd.DataFrame(
     {
         "model": ["base"] * 5 + ["new"] * 5,
@@ -421,28 +374,6 @@ def test_numbers_of_runs_are_a_table(tmp_path, monkeypatch, capsys):
         tn.plan(pilot=a, gain=0.02)
 
 
-@pytest.mark.parametrize(
-    ("lower", "expected"), [(True, [1, 1]), ("accuracy", [1, 1]), (["loss"], [0, 1]), ([], [0, 1]), (False, [0, 1])]
-)
-def test_a_direction_is_that_of_all_metrics_or_of_those_named(lower, expected):
-    found = tn.compare_runs(TABLE, metric=["accuracy", "loss"], lower=lower)
-    assert [each["lower_is_better"] for each in found["comparisons"]] == expected
-
-
-def test_a_pilot_is_a_table_too(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    TABLE.to_csv("results.csv", index=False)
-    found = tn.plan(pilot="results.csv", metric="accuracy", by="model", seed="seed", arm="base", gain=0.01)
-    words = ("plan", "--pilot", "results.csv", "--metric", "accuracy", "--by", "model", "--seed", "seed")
-    assert found.to_dict() == json.loads(said(capsys, *words, "--arm", "base", "--gain", 0.01, "--json"))
-    sd = TABLE["accuracy"][:5].std()
-    assert found["sd"]["value"] == pytest.approx(sd, abs=1e-12)
-    found.write_figure("new.png")
-    assert (tmp_path / "new.png").stat().st_size > 0
-    with pytest.raises(tn.BadInput, match=r"^sd: found metric, which reads tables"):
-        tn.plan(pilot="results.csv", metric="accuracy", sd=1)
-
-
 def test_logs_of_language_models_are_known_by_what_they_have(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     draw = np.random.default_rng(0)
@@ -470,22 +401,6 @@ def test_churn_is_the_mean_over_pairs():
     assert tn.churn([A[0]] * 3)["churn"] == {"value": 0.0, "low": None, "high": None}
     with pytest.raises(tn.BadInput, match="found 1 run; two or more"):
         tn.churn(A[0])
-
-
-def test_examples_are_not_taken_for_runs():
-    one = scores(A[0])
-    for given in (one, [one], np.exp(one) / np.exp(one).sum(axis=1, keepdims=True)):
-        with pytest.raises(tn.BadInput, match="found 1 run; two or more"):
-            tn.churn(given)
-    for given in (A.T, np.eye(4)[A[0]], np.round(one * 100)):
-        with pytest.raises(tn.BadInput, match=r"found 200 x . whole numbers or texts, with more runs than examples"):
-            tn.churn(given)
-    assert tn.churn(list(A.T))["runs"] == 200
-    assert tn.noise(A.T, LABELS).to_dict() == tn.noise(A, LABELS).to_dict(), "labels tell runs from examples"
-    with pytest.raises(tn.BadInput, match="found runs of 5, 200 examples; equal numbers"):
-        tn.churn([A[0], A[0, :5]])
-    with pytest.raises(tn.BadInput, match="not finite"):
-        tn.churn(np.full((2, 5), np.nan))
 
 
 @pytest.mark.parametrize(
@@ -535,30 +450,6 @@ def test_noise_has_the_spread_and_the_nulls():
     assert of_probabilities == pytest.approx(found["cross_entropy_mean"]["value"], rel=1e-5)
 
 
-def test_noise_knows_probabilities_run_by_run_as_compare_does():
-    logits = scores(A)
-    softmax = np.exp(logits)
-    softmax /= softmax.sum(axis=-1, keepdims=True)
-    expected = tn.noise(logits, LABELS)["cross_entropy_mean"]["value"]
-    rounded = np.where(np.eye(4)[LABELS] > 0, softmax - 0.001, softmax + 0.001).astype(np.float32)
-    assert 0.001 < np.abs(rounded.sum(axis=-1) - 1).max() < 0.005
-    for given in (list(rounded), [*softmax[:2], *logits[2:]]):
-        found = tn.noise(given, LABELS).to_dict()
-        compared = tn.compare_predictions(given, given, labels=LABELS)["a"]["cross_entropy_mean"]["value"]
-        assert found["cross_entropy_mean"]["value"] == pytest.approx(compared, rel=1e-5)
-        assert compared == pytest.approx(expected, rel=0.02)
-    assert found["correlation_pearson"]["value"] == pytest.approx(
-        tn.noise(softmax, LABELS)["correlation_pearson"]["value"], rel=1e-4
-    ), "logits beside probabilities are correlated as the logarithms of their softmax"
-    softmax[0, 0] = np.where(np.arange(4) == LABELS[0], 1, 0)
-    found = tn.noise(softmax, LABELS).to_dict()
-    assert np.isfinite(found["cross_entropy_mean"]["value"])
-    assert "correlation_pearson" not in found
-    assert tn.noise(100 * softmax, LABELS).to_dict().get("cross_entropy_mean") is None, "percent"
-    of_floats = [tn.noise(logits.astype(kind), LABELS)["classes"] for kind in (np.float32, np.float64)]
-    assert of_floats[0] == of_floats[1]
-
-
 # Arrays of other libraries: each in a process of its own, since frameworks start threads
 
 
@@ -585,12 +476,6 @@ def test_arrays_of_any_library_are_numpys(library, skip_without):
     program = SAYS.format(library=library, made=", ".join(MADE[library]))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "ndarray True\n" * len(MADE[library]), done.stderr
-
-
-def test_a_column_of_pandas_is_an_array_of_labels():
-    frame = pd.DataFrame({"pred": A[0], "label": LABELS})
-    found = tn.compare_predictions(frame["pred"], pd.Series(B[0]), labels=frame["label"])
-    assert found["a"]["accuracy_mean"]["value"] == pytest.approx((A[0] == LABELS).mean())
 
 
 # Plan, check, read

@@ -10,7 +10,7 @@ from scipy import stats
 import toolnoise as tn
 from toolnoise.base import noise_sources
 from toolnoise.base.spec import Spec
-from toolnoise.comparison import arms, comparison, comparison_text, crossed, read_arms
+from toolnoise.comparison import arms, comparison, comparison_text
 from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.two_arms import probability_of_improvement
@@ -111,16 +111,6 @@ def test_paired_arms_are_compared_draw_by_draw():
     assert "paired t over 6 draws" in verdict(paired)
 
 
-def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_but_a_reason():
-    a, b = of_draws(range(3)), of_draws(range(10, 13), 0.05, 2)
-    found = compared(a, b)
-    scores = [accuracies(answers.answers, LABELS) for answers in (a, b)]
-    assert found.sd_ratio.value == pytest.approx(np.std(scores[1]) / np.std(scores[0]))
-    assert np.isnan(found.sd_ratio[1:]).all()
-    (line,) = (line for line in printed([found]).splitlines() if line.startswith("  SD "))
-    assert line.rstrip().endswith("too few runs to tell")
-
-
 def test_the_sd_of_two_runs_ends_at_a_half():
     a, b = (
         answers._replace(answers=np.where(np.arange(400) < 200, LABELS, 9 * np.ones((2, 1), int)))
@@ -130,28 +120,6 @@ def test_the_sd_of_two_runs_ends_at_a_half():
     found = compared(a, b).a.sd
     assert found.value * np.sqrt(1 / stats.chi2.ppf(0.025, 1)) > 0.5
     assert (found.low < found.value, found.high) == (True, 0.5)
-
-
-@pytest.mark.parametrize("shared", [1, 2, 4])
-def test_draws_of_one_arm_alone_count_too(shared):
-    a, b = of_draws(range(6)), of_draws(range(6 - shared, 12 - shared), 0.05, 2)
-    found = compared(a, b)
-    apart = compared(a, b._replace(drawn=[dict.fromkeys(ALL, draw) for draw in range(10, 16)]))
-    assert (found.way, found.n_draws, found.n_draws_each) == ("partly paired", shared, (6, 6))
-    # A draw that is in both arms gives all quantities an interval, and no run of it is left out.
-    for quantity in ("churn_difference", "churn_ratio", "sd_ratio"):
-        one, other = measured(found, quantity), measured(apart, quantity)
-        assert one.value == pytest.approx(other.value), quantity
-        assert one.low < one.value < one.high, quantity
-    of_pairs = np.isfinite(found.further["same_draw"]["churn"].low)
-    assert of_pairs == (shared > 1)
-    of_all = (
-        shared * found.further["same_draw"]["churn"].value + (36 - shared) * found.further["other_draws"]["churn"].value
-    ) / 36
-    assert of_all == pytest.approx(apart.further["other_draws"]["churn"].value)
-    sources = "init, shuffle, augment and dropout"
-    said = f"Partly paired: {shared} draws of {sources} are in both arms, of 6 in A and 6 in B; all runs count."
-    assert said in printed([found])
 
 
 def test_pairs_that_agree_weigh_more_and_the_output_says_how_much():
@@ -204,13 +172,6 @@ def test_any_two_variants_are_paired_or_have_no_winner(one, other):
     assert any(source in text for source in fixed)
 
 
-def test_draws_of_what_a_variant_fixes_pair_it_with_others():
-    seeds = [draw * noise_sources.DRAW + run for draw in (1, 2, 3) for run in (1, 2)]
-    impl = arm(0.3, 6)._replace(drawn=drawn("impl", seeds, draw=1))
-    found = compared(arm(0.3, 3, 2)._replace(drawn=drawn("algo", [1, 2, 3])), impl)
-    assert (found.way, found.n_draws, found.b.n_draws) == ("paired", 3, 3)
-
-
 def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
     better = verdict(compared(arm(0.4, 6), arm(0.2, 6, 2)))
     assert better.startswith("B is better than A: accuracy +")
@@ -218,25 +179,6 @@ def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
     worse = verdict(compared(arm(0.2, 6, 2), arm(0.4, 6)))
     assert worse.startswith("A is better than B: accuracy +")
     assert better.split(";")[0][len("B is better than A") :] == worse.split(";")[0][len("A is better than B") :]
-
-
-def test_digits_of_accuracies_follow_the_uncertainty_of_the_difference():
-    """20 pairs on 400 examples, whose differences are 0.25 points or none."""
-    a = np.where(np.random.Generator(np.random.Philox(1)).random((20, 400)) < 0.3, (LABELS + 1) % 4, LABELS)
-    b = a.copy()
-    b[np.arange(10), (a[:10] == LABELS).argmax(axis=1)] = 9
-    found = compared(answers_of(a), answers_of(b), "paired")
-    half = 100 * stats.t.isf(0.025, 19) * (a == b).all(axis=1).std(ddof=1) / 400 / np.sqrt(20)
-    assert 0.01 < half < 0.1
-    line = next(line for line in printed([found]).splitlines() if line.startswith("accuracy %"))
-    means = [f"{100 * (arm == LABELS).mean():.3f}" for arm in (a, b)]
-    assert line.split()[2:5] == [*means, "-0.125"]
-
-
-def test_a_difference_within_noise_is_not_called_a_gain():
-    found = compared(arm(0.3, 5), arm(0.3, 5, 2))
-    assert found.difference.low < 0 < found.difference.high
-    assert verdict(found).startswith("No significant difference between B and A: accuracy ")
 
 
 def test_single_runs_have_a_difference_but_no_winner():
@@ -260,17 +202,6 @@ def test_what_holds_on_these_examples_alone_says_so():
     low, high = (f"{100 * end:.2f}" for end in found.difference_over_both[1:])
     assert float(low) < 0 < float(high)
     assert f"Over new runs and new examples: {low} to {high}, which includes 0." in verdict(found)
-
-
-@pytest.mark.parametrize("paired", [False, True])
-def test_the_interval_over_runs_and_examples_has_the_mean_squares_of_both(paired):
-    a, b = arm(0.4, 5), arm(0.3, 5, 2)
-    found = compared(a, b, "paired" if paired else "independent")
-    rights = [(each.answers == LABELS).astype(float) for each in (a, b)]
-    # That of evaluation logs is held against SciPy.
-    squares = crossed.squares(*rights, np.ones(400, int), paired=paired)
-    assert found.difference_over_both == pytest.approx(crossed.tested(squares, 400, np.nan).effect, rel=1e-9)
-    assert np.isnan(compared(arm(0.4, 1), b).difference_over_both.low)
 
 
 @pytest.mark.parametrize("paired", [False, True])
@@ -309,15 +240,6 @@ def test_bit_identical_runs_are_one_run():
     assert "Of the 5 runs of A, 4 differ; runs that are bit-identical count as one." in compared(half, b).notes
 
 
-def test_the_same_runs_twice_are_equal_for_sure():
-    a = arm(0.3, 4)._replace(bits=list("wxyz"))
-    found = compared(a, a._replace(file="b.npy"))
-    assert (found.way, found.n_draws) == ("paired", 4)
-    assert found.difference == (0, 0, 0)
-    assert verdict(found).startswith("Both have the same accuracy.")
-    assert "4 runs of B are bit-identical with runs of A." in found.notes
-
-
 def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
     a, more = arm(0.4, 5), arm(0.1, 6, 2)
     copied = more._replace(answers=np.concatenate([more.answers, a.answers]))
@@ -339,14 +261,6 @@ def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
     known = a._replace(bits=list("vwxyz"), drawn=numbers)
     other = more._replace(answers=more.answers[:5], bits=list("vbcde"), drawn=numbers)
     assert compared(known, other).way == "paired"
-
-
-def test_equal_predictions_of_two_arms_may_be_luck():
-    """On an easy test set two runs may both be right on everything and yet be two runs."""
-    a, b = arm(0, 1), arm(0, 1)
-    assert compared(a, b).same_draws == []
-    assert np.isnan(compared(a, b).further["same_draw"]["churn"].value)
-    assert verdict(compared(a, b)) == "Both have the same accuracy."
 
 
 def test_cross_entropy_is_compared_where_there_are_scores():
@@ -428,15 +342,6 @@ def test_two_runs_that_are_not_all_pairs_decide_nothing(seeds, others):
     assert compared(of_draws((1, 2)), of_draws((1, 2), 0.3, 2)).pvalue < 1
 
 
-def test_arms_far_apart_and_hardly_noisy_are_compared_too():
-    a = arm(0.5, 1).answers.repeat(3, axis=0)
-    a[[1, 2], [0, 1]] = (a[0, :2] + 1) % 4
-    b = LABELS[np.newaxis].repeat(3, axis=0)
-    b[[1, 2], [0, 1]] = 3
-    found = comparison.compare_all([answers_of(a), answers_of(b)])[0]
-    assert verdict(found).startswith("B is better than A: accuracy +")
-
-
 # The runs of a method in one file, or in one file a run
 
 
@@ -466,12 +371,6 @@ def test_a_folder_a_pattern_and_what_a_shell_makes_of_it_are_the_same_runs(folde
         assert (len(found.entropies), found.classes, len(set(found.bits)), found.drawn) == (3, 3, 3, None)
     assert read(*files).file == f"{files[0]} ... {files[2]}"
     assert read(folder).file == str(folder)
-
-
-def test_runs_of_classes_and_of_scores_can_stand_together(folder):
-    np.savetxt(folder / "run3.csv", CLASSES[0], fmt="%d")
-    found = read(folder)
-    assert (len(found.answers), found.entropies, found.bits, found.classes) == (4, None, None, 3)
 
 
 def test_of_several_files_each_is_one_run(folder, refused):
@@ -530,10 +429,3 @@ def test_paired_files_are_paired_by_the_numbers_in_their_names_or_columns(name, 
     line = refused(arms.require_comparable, [shell, other], "paired")
     assert line.startswith(f"paired: found runs {first} in ")
     assert line.endswith("; the same runs in each arm")
-
-
-@pytest.mark.parametrize(
-    "name", ["2026-01-02/10-11-{}/p.npy", "run-20260102_1011{}-ab{}/p.npy", "p_2026-01-02T10-{}.npy"]
-)
-def test_a_time_in_the_name_of_a_file_is_no_number_of_a_run(name):
-    assert read_arms.numbered([name.replace("{}", str(number)) for number in (12, 13)]) is None

@@ -98,7 +98,7 @@ BY_HAND = {
         "--arm found/a/seed1.npy --arm b.npy --labels y.npy --same-start",
         "found/a 'found/b/*.npy' --labels y.npy",
         *("a-named.csv b-named.csv --paired", "a-right.csv b-right.csv --json", "a-right.csv b.npy --labels y.npy"),
-        *("a-odds.npy b-odds.npy --labels many.npy --by-label", "a-words.npy b-words.npy --labels words.npy --json"),
+        *("a-odds.npy b-odds.npy --labels many.npy", "a-words.npy b-words.npy --labels words.npy --json"),
         *("a1-log.jsonl b1-log.jsonl --metric acc,strict", "a.eval b.eval --metric match --cluster passage --json"),
         "--arm a1-log.jsonl a2-log.jsonl --arm b1-log.jsonl b2-log.jsonl --metric acc,flexible --cluster passage",
         *("a-log.json b.eval --metric match", "a-log.csv b-log.csv --correct --paired --cluster passage"),

@@ -15,7 +15,7 @@ from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.comparison_text import Block, laid_out
 from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.label_files import Truth
-from toolnoise.comparison.read_arms import NAMES
+from toolnoise.comparison.metric_names import NAMES
 from toolnoise.formulas.outcomes import LOSSES, VALUES
 
 
@@ -44,7 +44,7 @@ def compare_runs(
     0.0167
     """
     from toolnoise.comparison import compared_metrics
-    from toolnoise.comparison.metric_tables import read_runs
+    from toolnoise.comparison.metric_runs import read_runs
 
     asked = given.asked_of_tables(
         metric, by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher, paired=paired
@@ -64,9 +64,7 @@ def compare_runs(
     return Result(laid_out([block]), values, rows, _picture(first, "difference", label), [block.rows])
 
 
-def compare_predictions(
-    *arms: Any, labels: Any = None, paired: bool = False, same_start: bool = False, by_label: bool = False
-) -> Result:
+def compare_predictions(*arms: Any, labels: Any = None, paired: bool = False, same_start: bool = False) -> Result:
     """Compare arms by what their runs predict for examples with labels.
 
     An arm is a path, a list of paths, one a run, or an array: classes, N or run x N, or scores, N x class or
@@ -82,11 +80,7 @@ def compare_predictions(
     (0.035, 4)
     """
     _require_number(arms)
-    truth = labels_of(labels, arms[0])
-    if by_label and not truth.asked:
-        what = f"found labels of {truth.source} that are not many, of 0 and 1, for each example"
-        raise BadArgument("by_label", what, "examples x labels")
-    return _on_examples(arms, PREDICTIONS, truth, paired, same_start, truth.asked if by_label else ())
+    return _on_examples(arms, PREDICTIONS, labels_of(labels, arms[0]), paired, same_start)
 
 
 def compare_values(
@@ -132,15 +126,16 @@ def compare_questions(
     A log is a path, or a list of paths, one a run. `metric` is a score that the logs have; questions alike in the field
     `cluster` are one draw.
     """
-    from toolnoise.comparison.evals import compared_logs, log_files
-    from toolnoise.comparison.evals.scored import Asked
+    from toolnoise.comparison.evals import compared_logs
+    from toolnoise.comparison.evals.lines import Asked
+    from toolnoise.comparison.sniff import read_logs_of_arms
 
     _require_number(logs)
     files = [given.paths(log) for log in logs]
     if None in files:
         raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
     assumption = _assumed(paired, same_start)
-    arms = log_files.read_all([log for log in files if log], Asked(metric, cluster), paired=paired)
+    arms = read_logs_of_arms([log for log in files if log], Asked(metric, cluster), paired=paired)
     found = compared_logs.compare_all(arms, cluster, assumption)
     scale, unit = (100, ", points") if found[0].shares else (1, "")
     label = f"difference in {found[0].metric}{unit}"
@@ -171,14 +166,12 @@ def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
     return examples.of_arrays(name, given.arrays(name, arm), kind, truth)
 
 
-def _on_examples(
-    arms: Sequence[Any], kind: str, truth: Truth | None, paired: bool, same_start: bool, by_label: Sequence[str] = ()
-) -> Result:
+def _on_examples(arms: Sequence[Any], kind: str, truth: Truth | None, paired: bool, same_start: bool) -> Result:
     """Arms compared by what their runs say of examples."""
     assumption = _assumed(paired, same_start)
     read = [arm_of(given.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
     examples.require_comparable(read, assumption)
-    found = comparison.compare_all(read, assumption, by_label)
+    found = comparison.compare_all(read, assumption)
     words = comparison_text.WORDS[found[0].kind]
     label = f"difference in {words.name}" + f",{words.unit}" * bool(words.unit)
     blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)

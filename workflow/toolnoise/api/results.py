@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.comparison import figures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 POINTS = 100  # in a share
 DRAWING = ("matplotlib", "seaborn")
 FORMATS = (".pdf", ".svg", ".png")
+MOST_LINES, WIDEST = 200, 60  # values in a picture, and letters of a name
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +63,7 @@ class Result:
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """Draw the finding with its intervals, into these axes if there are any; return Matplotlib's axes."""
         if self.picture is None:
-            raise BadInput("plot", "", "found nothing to draw", "a comparison, churn, noise, a plan or a study")
+            raise BadInput("plot", "", "found nothing to draw", "a comparison, churn, noise or a study")
         with _with_matplotlib():
             return self.picture(axes)
 
@@ -120,7 +120,33 @@ def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
 
 def of_intervals(label: str, rows: Sequence[Mapping[str, Any]]) -> Callable[["Axes | None"], "Axes"]:
     """A picture of values with intervals, each with its `quantity`; `label` says what they are, and in which unit."""
-    return partial(figures.draw_intervals, label, rows)
+    return partial(draw_intervals, label, rows)
+
+
+def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | None") -> "Axes":
+    """A dot for each value, with a line for its interval if it has one, below one another, with the first on top."""
+    from matplotlib import pyplot  # slow to import
+
+    from toolnoise.comparison.compared_metrics import shortened
+
+    shown = [row for row in rows if row["value"] is not None]
+    if not shown:
+        raise BadInput("plot", "", "found no value", "one or more: the text says why")
+    if len(shown) > MOST_LINES:
+        raise BadInput("plot", "", f"found {len(shown)} values", f"at most {MOST_LINES}")
+    if axes is None:
+        _, axes = pyplot.subplots(figsize=(6, 0.9 + 0.3 * len(shown)), layout="constrained")
+    for place, row in enumerate(shown):
+        if None not in (row["low"], row["high"]):
+            axes.plot([row["low"], row["high"]], [place, place], color="tab:blue", linewidth=2)
+        axes.plot(row["value"], place, "o", color="tab:blue")
+    # Names are anybody's: they may be long, and are no formulas.
+    names = [shortened(" ".join(row["quantity"].split()), WIDEST) for row in shown]
+    axes.set_yticks(range(len(shown)), names, parse_math=False)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
+    axes.set_xlabel(f"{label} (lines: 95 % intervals)", parse_math=False)
+    return axes
 
 
 def plain(estimate: "Estimate", scale: float = 1) -> dict[str, float | None]:

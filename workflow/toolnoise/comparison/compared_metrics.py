@@ -21,8 +21,7 @@ from toolnoise.comparison.comparison_text import LEVEL, Block, Row
 from toolnoise.comparison.designs import UNTESTED, Design, Way
 from toolnoise.comparison.metric_names import Metric
 from toolnoise.comparison.metric_runs import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
-from toolnoise.comparison.partly_paired import pair_weight
-from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
+from toolnoise.comparison.two_arms import adjusted, hedges_g, pair_weight, probability_of_improvement
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.spread import sd_chi2
 from toolnoise.stats.two_means import Result

@@ -19,16 +19,17 @@ from toolnoise.comparison import crossed, designs, pairs_of_units
 from toolnoise.comparison.arms import RIGHTS, Arm
 from toolnoise.comparison.crossed import mean_over_examples
 from toolnoise.comparison.designs import UNTESTED, Assumption, Design, Way
+from toolnoise.comparison.metric_names import NAMES
 from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
-from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
-from toolnoise.comparison.read_arms import NAMES
 from toolnoise.comparison.two_arms import (
     adjusted,
     bad_flips,
     cross_churn,
     good_flips,
     hedges_g,
+    pair_weight,
     paired_difference,
+    partly_paired_difference,
     probability_of_improvement,
 )
 from toolnoise.formulas.churn import pairwise_churn
@@ -92,17 +93,6 @@ class Comparison(NamedTuple):
     further: dict[str, Any]
 
 
-class OfLabel(NamedTuple):
-    """The accuracy of one of many labels in each arm, and its difference; p-values are adjusted over the labels."""
-
-    label: str
-    a: float
-    b: float
-    difference: Estimate
-    pvalue: float
-    pvalue_holm: float
-
-
 class ArmRuns(NamedTuple):
     """An arm's runs: each unit judged, [S, U], as right or by its error or loss; the mean of that, [S].
 
@@ -127,16 +117,11 @@ class ArmRuns(NamedTuple):
         return np.nan if self.arm.kind in NUMBERS else 1 / self.judged.shape[1]
 
 
-def compare_all(
-    arms: Sequence[Arm], assumption: Assumption = "independent", by_label: Sequence[str] = ()
-) -> list[Comparison]:
-    """Compare each arm with the first; p-values are also adjusted by Holm.
-
-    Of many labels, those in `by_label` are compared one by one, too.
-    """
+def compare_all(arms: Sequence[Arm], assumption: Assumption = "independent") -> list[Comparison]:
+    """Compare each arm with the first; p-values are also adjusted by Holm."""
     arms = _judged_alike(arms)
     sides = [side(name, arm, assumption) for name, arm in zip(NAMES, arms, strict=False)]
-    return adjusted([_compare(sides[0], other, assumption, by_label) for other in sides[1:]])
+    return adjusted([_compare(sides[0], other, assumption) for other in sides[1:]])
 
 
 def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
@@ -186,7 +171,7 @@ def _step(a: ArmRuns, b: ArmRuns) -> float:
     return 0.0 if set(a.contents) == set(b.contents) else a.step
 
 
-def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[str]) -> Comparison:
+def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> Comparison:
     plan, test = tested(a, b)
     scores, judged = unit_means(plan, a.scores, b.scores), unit_means(plan, a.judged, b.judged)
     lengths, numbers = a.arm.lengths, a.arm.kind in NUMBERS
@@ -197,9 +182,7 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[
     untested = plan.way in UNTESTED
     # Of numbers, lower is better.
     better = [-of_arm if numbers else of_arm for of_arm in scores]
-    measured = (
-        _further_of_numbers(plan, a, b, test.effect, over_examples) if numbers else _further(plan, a, b, by_label)
-    )
+    measured = _further_of_numbers(plan, a, b, test.effect, over_examples) if numbers else _further(plan, a, b)
     return Comparison(
         a.arm.kind,
         a.arm.outcome,
@@ -226,7 +209,7 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[
     )
 
 
-def _further(plan: Design, a: ArmRuns, b: ArmRuns, by_label: Sequence[str]) -> dict[str, Any]:
+def _further(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
     """What is measured of predicted classes, or of right and wrong answers, besides accuracy."""
     entropies, predicted = (a.arm.entropies, b.arm.entropies), (a.arm.answers, b.arm.answers)
     scored = entropies[0] is not None and entropies[1] is not None
@@ -245,7 +228,6 @@ def _further(plan: Design, a: ArmRuns, b: ArmRuns, by_label: Sequence[str]) -> d
         "same_draw": {name: same for name, (_, same) in changes.items()},
         "units_each": int(a.arm.lengths[0]),
         "exact_match": _exact_match(plan, a, b) if a.arm.outcome == LABELS else None,
-        "by_label": _by_label(plan, a, b, by_label),
     }
 
 
@@ -274,16 +256,6 @@ def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
     over_examples = mean_t(of_b - of_a, 0.0).within(-1, 1)
     found = {"a": float(of_a.mean()), "b": float(of_b.mean()), "difference": test.effect.within(-1, 1)}
     return found | {"pvalue": test.pvalue, "over_examples": over_examples}
-
-
-def _by_label(plan: Design, a: ArmRuns, b: ArmRuns, names: Sequence[str]) -> list[OfLabel]:
-    found = []
-    for place, name in enumerate(names):
-        of_a, of_b = (each.judged[:, place :: len(names)].mean(axis=1) for each in (a, b))
-        test = difference(plan, of_a, of_b, _step(a, b) * len(names))
-        means = (float(each.mean()) for each in unit_means(plan, of_a, of_b))
-        found.append(OfLabel(name, *means, test.effect.within(-1, 1), test.pvalue, np.nan))
-    return adjusted(found)
 
 
 def _arm(of: ArmRuns) -> ArmSummary:

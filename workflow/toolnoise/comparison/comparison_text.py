@@ -109,7 +109,7 @@ def _block(found: Comparison, tests: int) -> Block:
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
     about += [_units(found), *pairing(found), *found.notes]
     first, *says = _sentences(found)
-    return block(found, tests, first, rows, [*says, *_of_labels(found), *about])
+    return block(found, tests, first, rows, [*says, *about])
 
 
 def _rows_of_classes(found: Comparison, by: str, examples: str) -> list[Row]:
@@ -133,9 +133,6 @@ def _rows_of_classes(found: Comparison, by: str, examples: str) -> list[Row]:
             ("  from wrong to right", "", "", *shares(further[change]["good_flips"], by)),
             ("  from right to wrong", "", "", *shares(further[change]["bad_flips"], by)),
         ]
-    for each in further["by_label"]:
-        of_label = map(Estimate, (each.a, each.b))
-        rows.append(mean_row(f"accuracy of {each.label} %", *of_label, each.difference, by, PERCENT))
     return rows
 
 
@@ -184,21 +181,6 @@ def _units(found: Comparison) -> str:
     if WORDS[found.kind].lower:
         return f"{_examples(found)}, {found.n_units} {unit}"
     return f"{_examples(found)} of {found.further['units_each']} {unit}; accuracy and churn count {unit}"
-
-
-def _of_labels(comparison: Comparison) -> list[str]:
-    """On which labels the arms differ."""
-    each = comparison.further.get("by_label")
-    if not each or all(math.isnan(label.pvalue) for label in each):
-        return []
-    better = [
-        f"{label.label} ({comparison.b.name if label.difference.value > 0 else comparison.a.name}, "
-        f"p = {label.pvalue_holm:.2g})"
-        for label in each
-        if label.pvalue_holm < LEVEL
-    ]
-    on = f"a difference on {', '.join(better)}" if better else "no significant difference on any of them"
-    return [f"By label, after Holm's correction over {len(each)}: {on}."]
 
 
 def pairing(comparison: Comparison) -> list[str]:

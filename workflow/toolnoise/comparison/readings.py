@@ -19,7 +19,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison import array_files, table_rows
+from toolnoise.comparison import table_files, table_rows
 from toolnoise.comparison.known_names import NUMBERED_RUNS, WORDS
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.table_files import has_names
@@ -301,7 +301,7 @@ def _short(names: Sequence[str]) -> str:
 def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) -> Reading:
     """The reading of an array of one run or several, or of an array of each run; by its name, or that of its file."""
     for array in values:
-        array_files.require_array(path, array, MOST_AXES)
+        table_files.require_array(path, array, MOST_AXES)
     shape, stack = labels.shape, values[0] if len(values) == 1 else np.stack(values)
     forms = {
         "classes": stack.shape == shape and len(values) == 1,
@@ -348,7 +348,7 @@ def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) 
 def of_values(path: str, values: Sequence[np.ndarray], truth: Truth) -> Reading:
     """The values of one run, or of several along a first axis or in an array each."""
     stack, shape = values[0] if len(values) == 1 else np.stack(values), truth.shape
-    array_files.require_array(path, stack, 3)
+    table_files.require_array(path, stack, 3)
     if stack.shape == shape or (len(shape) == 1 and stack.shape == (*shape, 1)):
         stack = stack.reshape(1, *shape)
     if stack.shape[1:] != shape:

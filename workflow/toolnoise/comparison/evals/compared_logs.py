@@ -20,9 +20,9 @@ from toolnoise.comparison.comparison import counted_once
 from toolnoise.comparison.comparison_text import PERCENT, Block
 from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Assumption
-from toolnoise.comparison.evals.log_files import Runs
-from toolnoise.comparison.evals.scored import Scored
-from toolnoise.comparison.read_arms import NAMES
+from toolnoise.comparison.evals.lines import Scored
+from toolnoise.comparison.metric_names import NAMES
+from toolnoise.comparison.sniff import Runs
 from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
@@ -60,14 +60,6 @@ class LogArm(NamedTuple):
         return self.n_runs
 
 
-class Parts(NamedTuple):
-    """The shares of the variance of the difference; that of samples is part of questions where there is one each."""
-
-    questions: float
-    runs: float
-    samples: float | None
-
-
 class LogComparison(NamedTuple):
     """Two arms and their differences.
 
@@ -95,7 +87,6 @@ class LogComparison(NamedTuple):
     pvalue_holm: float
     difference_over_questions: Estimate
     difference_over_runs: Estimate
-    parts: Parts | None
     churn: Estimate | None
     good_flips: Estimate | None
     bad_flips: Estimate | None
@@ -168,7 +159,6 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
         result.pvalue,
         of_these.effect.within(*most),
         crossed.over_runs(squares).within(*most),
-        _parts(squares, a, b),
         _share(_churn_of_arms(a, b), lengths) if texts else None,
         *flips,
     )
@@ -308,23 +298,6 @@ def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
     return Estimate(share, share - reach, share + reach).within(0, 1)
 
 
-def _parts(squares: crossed.Squares, a: "pd.DataFrame", b: "pd.DataFrame") -> Parts | None:
-    """What the variance of the difference comes from, as far as samples and runs can tell."""
-    questions, runs, both = (part.variance for part in squares[1:])
-    whole = max(questions + runs - both, questions, runs)
-    if not whole > 0:
-        return None
-    of_samples = None
-    of_cells = [arm.groupby(["run", "question"])["score"] for arm in (a, b)]
-    if min(cells.size().min() for cells in of_cells) > 1:
-        of_samples = sum(float((cells.var() / cells.size()).sum()) / len(cells) ** 2 for cells in of_cells)
-    of_runs = max(runs - both, 0.0)
-    if of_samples is not None:
-        of_samples = min(of_samples, whole - of_runs)
-    rest = whole - of_runs - (of_samples or 0.0)
-    return Parts(rest / whole, of_runs / whole, None if of_samples is None else of_samples / whole)
-
-
 def _notes(a: Runs, b: Runs, name: str) -> list[str]:
     """How files were read, as sentences."""
     if [*a.how] == [*b.how]:
@@ -407,15 +380,4 @@ def _sentences(found: LogComparison) -> list[str]:
         another = f"another training run of {a.name} or {b.name} may differ by more"
         why = another if found.way == "one run" else comparison_text.no_winner(found)
         said += f" This says nothing about the methods: {why}."
-    return [said, *_where_from(found)]
-
-
-def _where_from(found: LogComparison) -> list[str]:
-    """What the width of the interval comes from, if there is more than one thing."""
-    if found.parts is None:
-        return []
-    questions, runs, samples = found.parts
-    named = {"questions and their single samples" if samples is None else "the choice of questions": questions}
-    named |= {"training runs": None if found.way in OF_THESE_RUNS else runs, "samples": samples}
-    said = [f"{PERCENT * share:.0f} % from {name}" for name, share in named.items() if share is not None]
-    return [f"Of the variance of this difference, {', '.join(said)}."] if len(said) > 1 else []
+    return [said]

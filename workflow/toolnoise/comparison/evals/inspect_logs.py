@@ -19,9 +19,9 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, read_bytes, readable
-from toolnoise.comparison import array_files
-from toolnoise.comparison.evals.scored import OF_LOGS, Asked, Log, Scored, chosen, digest, field, number
+from toolnoise.comparison.evals.lines import OF_LOGS, Asked, Log, Scored, chosen, digest, field, number
 from toolnoise.comparison.metric_names import listed
+from toolnoise.comparison.table_files import is_zipped
 
 WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json")
@@ -48,9 +48,9 @@ def is_zip(path: str) -> bool:
         return False
 
 
-def read(path: str, asked: Asked) -> Log:
+def read_inspect_log(path: str, asked: Asked) -> Log:
     """The samples in a log."""
-    if array_files.zipped(path):
+    if is_zipped(path):
         header, samples = _of_zip(path)
     else:
         with readable(path, OF_LOGS):

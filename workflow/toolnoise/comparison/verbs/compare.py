@@ -112,7 +112,6 @@ VERB = Verb(
         "--labels": option("FILE", "the labels, .npy, .npz or CSV; not needed if the baseline has them"),
         "--values": flag("numbers of a regression; the true ones are --labels"),
         "--losses": flag("negative log-likelihoods of tokens, NaN for padding; no labels"),
-        "--by-label": flag("several labels an example: also compare each, adjusted by Holm"),
         "--correct": flag("answers of a language model: id, correct (or pred and target), seed, sample"),
         "--cluster": option("FIELD", "questions that agree in this field count as one draw"),
         "--paired": flag("run s of every method has the same start and order"),
