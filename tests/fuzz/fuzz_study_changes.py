@@ -7,10 +7,8 @@ import copy
 import json
 import random
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import fuzz_mutations
@@ -470,18 +468,6 @@ def references(base: dict, rng: random.Random) -> Case:
     return Case(_file(study, rng), "bad reference", f"{at}: {text}", never)
 
 
-def damaged(base: dict, rng: random.Random) -> Case:
-    """Bytes and lines changed as tests/fuzz/fuzz.py changes them: nothing is known of the outcome but its form."""
-    changes = [fuzz_mutations.truncated, fuzz_mutations.bits_flipped, fuzz_mutations.appended]
-    changes += [fuzz_mutations.lines_changed, fuzz_mutations.yaml_text, fuzz_mutations.other_bytes]
-    change = rng.choice(changes)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "study.yaml")
-        path.write_text(written(base).lstrip("\n") + "\n")
-        said = change(path, rng)
-        return Case(path.read_bytes(), "damage", f"{change.__name__}: {said}", may_be_an_entry)
-
-
 def left_out(base: dict, rng: random.Random) -> Case:
     """A key less."""
     at, _ = rng.choice([one for one in rules_of(base, config.schema()) if one[0] and isinstance(one[0][-1], str)])
@@ -496,4 +482,4 @@ def _file(study: dict, rng: random.Random, *, flow: bool | None = None) -> bytes
     return (written(study, flow=flow).lstrip("\n") + "\n").encode("utf-8", "surrogatepass")
 
 
-CHANGES = (scalar,) * 8 + (wrong_type,) * 3 + (names,) * 3 + (form, references, damaged, left_out)
+CHANGES = (scalar,) * 8 + (wrong_type,) * 3 + (names,) * 3 + (form, references, left_out)

@@ -93,9 +93,9 @@ def freedom(draws: Sequence[np.ndarray]) -> float:
 def sd_ratio(parts: Sequence[np.ndarray], wholes: Sequence[np.ndarray]) -> Estimate:
     """SD of a part over SD of the whole, from the rates of the runs of each draw, with the interval of its logarithm.
 
-    It is by the jackknife over the runs of a single draw, or over draws. There the standard error is wider by
-    sqrt(D / (D - 1)), since a few draws rarely contain a very noisy one (bench/error_rates.py). A ratio to an SD of 0
-    is undefined. There is no interval with two draws, if either SD is 0, over all or without any one of them, or if it
+    It is by the jackknife over the runs of a single draw, or over draws. There the standard error is wider by sqrt(D /
+    (D - 1)), since a few draws rarely contain a very noisy one (docs/tables/coverage.txt). A ratio to an SD of 0 is
+    undefined. There is no interval with two draws, if either SD is 0, over all or without any one of them, or if it
     would be too wide.
     """
     pairs = [pair for pair in zip(parts, wholes, strict=True) if len(pair[0]) > 1]
