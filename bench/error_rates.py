@@ -19,7 +19,6 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.comparison import compared_metrics, crossed
 from toolnoise.comparison.arms import Arm as ArmOnExamples
 from toolnoise.comparison.comparison import side, tested
-from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.metric_names import directed
 from toolnoise.comparison.metric_runs import as_runs
 from toolnoise.comparison.two_arms import partly_paired_difference
@@ -52,8 +51,9 @@ CORRELATIONS = 0.0, 0.5, 0.8, 0.97  # of two runs of a pair
 # method, of a run of a draw; B's gain. They add to what independent errors give.
 EXAMPLES, DIFFICULTY = 500, (1.5, 1.5)  # mean and SD over examples: about 80 % right
 COMMON, OWN, OF_RUN, GAIN = 0.15, 0.15, 0.05, 0.25
-# The draws of the runs of A and of B; equal numbers are the same draw. Of files of one's own nothing is recorded.
-WAYS: dict[str, tuple[Sequence[int], Sequence[int], Assumption | None]] = {
+# The draws of the runs of A and of B; equal numbers are the same draw. Of files of one's own nothing is recorded, but
+# that they are paired.
+WAYS: dict[str, tuple[Sequence[int], Sequence[int], bool | None]] = {
     "independent, 5 and 5 draws": (range(5), range(5, 10), None),
     "independent, 10 and 10 draws": (range(10), range(10, 20), None),
     "independent, 3 and 4 draws of 3 runs": (np.arange(9) // 3, 10 + np.arange(12) // 3, None),
@@ -68,9 +68,8 @@ WAYS: dict[str, tuple[Sequence[int], Sequence[int], Assumption | None]] = {
     "one draw in B, which is in A, too": (range(5), [0] * 5, None),
     "both one draw, the same": ([0] * 5, [0] * 5, None),
     "both one draw, not the same": ([0] * 5, [1] * 5, None),
-    "own files, 5 draws each, --paired": (range(5), range(5), "paired"),
-    "own files, --same-start": ([0] * 5, [0] * 5, "same start"),
-    "own files, nothing shared": (range(5), range(5, 10), "independent"),
+    "own files, 5 draws each, --paired": (range(5), range(5), True),
+    "own files, nothing shared": (range(5), range(5, 10), False),
 }
 # The session of each run of two arms, and the SDs of sessions, in SDs of a run.
 IN_SESSIONS = {
@@ -159,16 +158,14 @@ def winners(rng: Draws, studies: int) -> None:
     winners_named("both bit-identical runs (Control)", *found.T)
 
 
-def study(
-    rng: Draws, a: Sequence[int], b: Sequence[int], assumption: Assumption | None, copies: int = 1
-) -> tuple[bool, bool]:
+def study(rng: Draws, a: Sequence[int], b: Sequence[int], paired: bool | None, copies: int = 1) -> tuple[bool, bool]:
     """Whether `compare` names a winner: without a difference, with one. A draw moves a run's share of right answers."""
     difficulty = rng.normal(*DIFFICULTY, EXAMPLES)
     common = COMMON * rng.standard_normal(20)
     drawn, shifts, chances = [], [], []
     for draws in map(np.asarray, (a, b)):
         known = [dict.fromkeys(ALGORITHMIC, int(draw)) for draw in draws.repeat(copies)]
-        drawn.append(None if assumption else known)
+        drawn.append(known if paired is None else None)
         own = OWN * rng.standard_normal(20)[draws] + OF_RUN * rng.standard_normal(len(draws))
         shifts.append((common[draws] + own)[:, np.newaxis])
         chances.append(rng.random((len(draws), EXAMPLES)))
@@ -179,7 +176,7 @@ def study(
             for chance, shift, more in zip(chances, shifts, (0, gain), strict=True)
         ]
         arms = [
-            side(name, arm_of(answers, own), assumption or "independent")
+            side(name, arm_of(answers, own), paired=bool(paired))
             for name, answers, own in zip("AB", wrong, drawn, strict=True)
         ]
         named.append(tested(*arms)[1].pvalue < LEVEL)

@@ -105,16 +105,15 @@ def test_the_design_follows_from_the_units_of_both_arms(a, b, way, compared, sha
     assert (found.units_a.tolist(), found.units_b.tolist()) == compared
 
 
-@pytest.mark.parametrize(("assumption", "way"), [("paired", "paired"), ("same start", "one draw")])
-def test_what_is_assumed_of_runs_without_draws_ties_them(assumption, way):
-    a, b = draws.units(designs.assumed(3, assumption), designs.assumed(3, assumption))
+@pytest.mark.parametrize(("paired", "way"), [(True, "paired"), (False, "independent")])
+def test_what_is_assumed_of_runs_without_draws_ties_them(paired, way):
+    a, b = draws.units(designs.assumed(3, paired=paired), designs.assumed(3, paired=paired))
     assert designs.design(a, b).way == way
 
 
 def test_shared_sources_are_those_with_one_draw_in_all_runs():
     assert draws.shared(drawn("init", [1, 2])) == ["shuffle", "augment", "dropout"]
     assert draws.shared(drawn("impl", [1, 2])) == list(noise_sources.ALGORITHMIC)
-    assert draws.shared(designs.assumed(2, "same start")) == ["init"]
     algo, both = drawn("algo", [1, 2, 3]), drawn("algo_impl", [2, 3, 4])
     plan = designs.design(*draws.units(algo, both))
     assert designs.shared_between(plan, algo, both) == list(noise_sources.ALGORITHMIC)

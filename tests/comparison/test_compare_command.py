@@ -59,8 +59,8 @@ def measured(found, quantity):
     return found.further[quantity] if quantity in found.further else getattr(found, quantity)
 
 
-def compared(a, b, assumption="independent"):
-    (found,) = comparison.compare_all([a, b], assumption)
+def compared(a, b, paired=False):
+    (found,) = comparison.compare_all([a, b], paired=paired)
     return found
 
 
@@ -109,34 +109,6 @@ def test_paired_arms_are_compared_draw_by_draw():
     text = printed([paired])
     assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms." in text.splitlines()
     assert "paired t over 6 draws" in verdict(paired)
-
-
-def test_the_sd_of_two_runs_ends_at_a_half():
-    a, b = (
-        answers._replace(answers=np.where(np.arange(400) < 200, LABELS, 9 * np.ones((2, 1), int)))
-        for answers in (arm(0.3, 2), arm(0.3, 2))
-    )
-    a.answers[0, :40] = 9
-    found = compared(a, b).a.sd
-    assert found.value * np.sqrt(1 / stats.chi2.ppf(0.025, 1)) > 0.5
-    assert (found.low < found.value, found.high) == (True, 0.5)
-
-
-def test_pairs_that_agree_weigh_more_and_the_output_says_how_much():
-    a, b = of_draws(range(8)), of_draws(range(2, 12), 0.05, 2)
-    found = compared(a, b)
-    means = found.b.mean.value - found.a.mean.value
-    both = ((a, slice(2, 8)), (b, slice(0, 6)))
-    alone = compared(*(of._replace(answers=of.answers[rows], drawn=of.drawn[rows]) for of, rows in both))
-    assert alone.way == "paired"
-    weight = found.pair_weight
-    assert 0.2 < weight < 1
-    expected = weight * alone.difference.value + (1 - weight) * means
-    assert found.difference.value == pytest.approx(expected)
-    text = printed([found])
-    assert "draws of init, shuffle, augment and dropout are in both arms, of 8 in A and 10 in B; all runs count" in text
-    share = round(100 * weight)
-    assert f"weighs the mean difference of pairs by {share} % and that of all runs by {100 - share} %." in text
 
 
 def test_runs_of_a_draw_count_as_one_of_it():
@@ -219,7 +191,7 @@ def test_of_new_runs_on_new_examples_95_percent_of_intervals_have_the_true_diffe
             parts = (of_runs, draw.normal(size=count), draw.normal(size=(5, count)))
             right = mean + sum(sd * part for sd, part in zip(sds, parts, strict=True)) > 0
             arms_drawn.append(Arm("", right.astype(int), np.ones(count, int), np.ones(count, int)))
-        (found,) = comparison.compare_all(arms_drawn, "paired" if paired else "independent")
+        (found,) = comparison.compare_all(arms_drawn, paired=paired)
         for name in covered:
             _, low, high = getattr(found, name)
             covered[name] += low <= true <= high
@@ -274,23 +246,6 @@ def test_cross_entropy_is_compared_where_there_are_scores():
     assert "B: no scores." in found.notes
 
 
-@pytest.mark.parametrize(
-    ("assumption", "said", "way"),
-    [
-        ("independent", "every run of A and B has draws of its own (not paired, no same start)", "independent"),
-        ("paired", "run s of A and run s of B have the same draws (paired)", "paired"),
-        ("same start", "all runs start from the same weights (same start)", "one draw"),
-    ],
-)
-def test_what_is_assumed_is_said(assumption, said, way):
-    found = compared(arm(0.3, 4), arm(0.2, 4, 2), assumption)
-    assert found.notes == [f"Assumed: {said}."]
-    assert found.way == way
-    known = arm(0.3, 2)._replace(drawn=drawn("algo", [1, 2]))
-    assert compared(known, arm(0.2, 2, 2)._replace(drawn=drawn("algo", [1, 2]))).notes == []
-    assert compared(known, arm(0.2, 4, 2)).notes[0].startswith("Assumed: every run of B has draws of its own")
-
-
 def test_more_than_two_arms_are_compared_with_the_first_by_holm():
     arms = [arm(0.3, 6), arm(0.29, 6, 2), arm(0.2, 6, 3), arm(0.28, 1, 4)]
     found = comparison.compare_all(arms)
@@ -324,22 +279,6 @@ def test_every_comparison_can_be_told_and_read_by_programs(runs):
     assert plain["verdict"].startswith(text.splitlines()[0])
     assert (plain["pvalue"] is None) == (min(runs) < 3)
     assert plain["b"]["n_missing"] == 2
-
-
-@pytest.mark.parametrize(("seeds", "others"), [((1, 2), (3, 4, 5, 6)), ((1, 2), (3, 4)), ((1, 2), (2, 3, 4, 5, 6))])
-def test_two_runs_that_are_not_all_pairs_decide_nothing(seeds, others):
-    a, b = of_draws(seeds), of_draws(others, 0.3, 2)
-    for one, other, few in ((a, b, "A"), (b, a, "B")):
-        found = compared(one, other)
-        assert found.way == "two draws"
-        assert np.isnan([found.pvalue, found.pvalue_holm, found.difference.low, found.hedges_g.value]).all()
-        means = [accuracies(arm.answers, LABELS).mean() for arm in (one, other)]
-        assert found.difference.value == pytest.approx(means[1] - means[0])
-        assert f"two runs of {few}" in verdict(found) or len(seeds) == len(others)
-        assert "two runs" in verdict(found) and "make a third" in verdict(found)
-        text = printed([found])
-        assert "is better" not in text and "p = " not in text and "nan" not in text
-    assert compared(of_draws((1, 2)), of_draws((1, 2), 0.3, 2)).pvalue < 1
 
 
 # The runs of a method in one file, or in one file a run
@@ -392,15 +331,14 @@ def test_what_is_no_arm_is_refused(folder, tmp_path_factory, refused):
 def test_more_is_not_assumed_than_can_be(folder, refused):
     three, two, one = read(folder), read(*sorted(folder.glob("*.npy"))[:2]), read(folder / "run0.npy")
     known = three._replace(drawn=[{}] * 3, file="known.npy")
-    arms.require_comparable([three, three], "paired")
-    for of, assumption, line in (
-        ([three, two], "paired", "paired: found 3, 2 runs; equal numbers of runs"),
-        ([three, known], "same start", "same_start: the draws of known.npy are known; only for files of your own"),
-        ([one, one, one], "independent", "arms: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
+    arms.require_comparable([three, three], paired=True)
+    for of, paired, line in (
+        ([three, two], True, "paired: found 3, 2 runs; equal numbers of runs"),
+        ([three, known], True, "paired: the draws of known.npy are known; only for files of your own"),
+        ([one, one, one], False, "arms: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
     ):
-        assert line in refused(arms.require_comparable, of, assumption)
+        assert line in refused(lambda of=of, paired=paired: arms.require_comparable(of, paired=paired))
     for given, options, line in (
-        ([TRUE] * 2, {"paired": True, "same_start": True}, "paired: found same_start, too; one of them"),
         ([TRUE] * 27, {}, "arms: found 27 arms; at most 26"),
         ([TRUE], {}, "arms: found 1; two or more arms"),
     ):
@@ -423,9 +361,9 @@ def test_paired_files_are_paired_by_the_numbers_in_their_names_or_columns(name, 
     shell, ordered, other = (read(*(paths[number] for number in of)) for of in ((1, 10, 2), (1, 2, 10), (2, 10, 11)))
     np.testing.assert_array_equal(shell.answers, ordered.answers)
     np.testing.assert_array_equal(ordered.answers, [np.roll(TRUE, number) for number in (1, 2, 10)])
-    arms.require_comparable([shell, ordered], "paired")
+    arms.require_comparable([shell, ordered], paired=True)
     arms.require_comparable([shell, other])
     first = "4, 5, 13" if name.endswith("csv") else "1, 2, 10"
-    line = refused(arms.require_comparable, [shell, other], "paired")
+    line = refused(lambda: arms.require_comparable([shell, other], paired=True))
     assert line.startswith(f"paired: found runs {first} in ")
     assert line.endswith("; the same runs in each arm")

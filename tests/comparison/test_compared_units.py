@@ -23,16 +23,16 @@ from toolnoise.study import config
 RUNS, EXAMPLES = 4, 12
 
 
-def compared(*paths, of=PREDICTIONS, labels="y.npy", assumption="independent"):
+def compared(*paths, of=PREDICTIONS, labels="y.npy", paired=False):
     read_truth = label_files.read if of == PREDICTIONS else label_files.numbers
     truth = None if labels is None else read_truth(labels)
     read = [arms.read([path], of, truth) for path in paths]
-    arms.require_comparable(read, assumption)
-    return comparison.compare_all(read, assumption)
+    arms.require_comparable(read, paired=paired)
+    return comparison.compare_all(read, paired=paired)
 
 
-def compared_as(kind, *paths, labels=None, assumption="independent"):
-    return compared(*paths, of=kind, labels=labels, assumption=assumption)
+def compared_as(kind, *paths, labels=None, paired=False):
+    return compared(*paths, of=kind, labels=labels, paired=paired)
 
 
 def near(value):
@@ -112,20 +112,6 @@ def test_tokens_and_masks_are_read_as_scores_or_classes_of_one_run_or_several(sh
     )
 
 
-@pytest.mark.parametrize(
-    ("labels", "arm", "line"),
-    [
-        ((EXAMPLES, 5), np.zeros((EXAMPLES, 4)), "a.npy: found shape (12, 4); 12 x 5 or run x 12 x 5 as in y.npy; or"),
-        ((EXAMPLES, 5), np.full((EXAMPLES, 5), 0.5), "a.npy: found fractions of shape (1, 12, 5); classes, or scores"),
-        ((4, 4), np.zeros((4, 4, 4)), "a.npy: found shape (4, 4, 4); run x classes or scores: an .npz with an array"),
-    ],
-)
-def test_arms_of_other_shapes_are_refused(labels, arm, line, saved, drawn, refused):
-    saved(y=drawn.integers(0, 6, labels), a=arm)
-    known = label_files.read("y.npy")
-    assert refused(arms.read, ["a.npy"], PREDICTIONS, known).startswith(line)
-
-
 # Values
 
 
@@ -170,30 +156,6 @@ def test_values_in_a_table_are_matched_by_ids_and_columns(ids, name, drawn, refu
     found.set_axis(list("ABCDEFGHIJKL")).to_csv("a.csv", index_label="id")
     if name or isinstance(ids, list) or ids[0]:
         assert "a.csv: found other examples than in y.csv" in refused(arms.read_file, "a.csv", VALUES, true)
-
-
-@pytest.mark.usefixtures("here")
-def test_an_archive_of_values_or_losses_has_ids_and_runs_by_number(drawn, refused):
-    truth, order = drawn.normal(size=EXAMPLES), drawn.permutation(EXAMPLES)
-    true = label_files.of_numbers("y", truth)
-    np.savez("a.npz", predictions=truth[order] + 1, ids=order, weight=truth)
-    found = arms.read_file("a.npz", VALUES, true)
-    np.testing.assert_allclose(found.answers, [truth + 1])
-    np.savez("a.npz", predictions=truth, ids=order[1:])
-    line = f"a.npz: ids: found {EXAMPLES - 1} for {EXAMPLES} examples; one for each, or another name"
-    assert refused(arms.read_file, "a.npz", VALUES, true) == line
-    np.savez("y.npz", y=truth[order], sample_ids=order)
-    np.testing.assert_allclose(label_files.numbers("y.npz").answers, truth)
-    runs = {f"seed{run}": np.full(EXAMPLES, float(run)) for run in (2, 10, 1)}
-    np.savez("a.npz", **runs, id=np.arange(EXAMPLES))
-    for kind in (VALUES, LOSSES):
-        found = arms.read(["a.npz"], kind, true if kind == VALUES else None)
-        np.testing.assert_array_equal(found.answers, np.repeat([[1], [2], [10]], EXAMPLES, axis=1))
-        assert found.numbers == [1, 2, 10]
-    for shape, units in (((EXAMPLES, 3), "segments"), ((EXAMPLES,), "tokens")):
-        np.savez("a.npz", losses=np.ones(shape), ids=order)
-        line = f"a.npz: found {units} in another order than their ids; the order of their ids"
-        assert refused(arms.read_file, "a.npz", LOSSES, None) == line
 
 
 # Losses

@@ -393,12 +393,9 @@ def test_sessions_are_known_by_name_for_times_alone(name):
     [
         ({"host": "pqpqpqpq", "date": ["1/5/2026"] * 8}, "paired"),  # one day: hosts tell sessions apart
         ({"host": "pppprrrr"}, "one draw"),
-        ({"host": ["p"] * 8}, "one draw"),
-        ({"host": "pqpqpqpq", "node": "stststst"}, "paired"),
         ({"host": "pqpqpqpq", "node": "sstusstu"}, "no sessions"),  # which of the two?
         ({"host": ["p", "q", "p", "q", "p", "q", "p", ""]}, "no sessions"),
         ({"date": [f"January {day}" for day in range(8)]}, "no sessions"),
-        ({"date": [1767225600.5 + 60 * run for run in range(8)]}, "no sessions"),
         ({"hosting": "pqpqpqpq"}, "no sessions"),
     ],
 )

@@ -335,10 +335,6 @@ def test_names_of_runs_say_arms_if_no_column_does(table, refused):
         {"t.csv": tidy()},
         {"a.csv": tidy(names=("model", "seed", "glue")), "b.csv": tidy()},
         {"a.csv": "0.9\n0.8\n", "b.csv": "0.9\n0.7\n"},
-        {"a.csv": "accuracy\n0.9\n0.8\n", "b.csv": "accuracy\n0.9\n0.7\n"},
-        {"a.csv": "seed1,seed2\n0.9,0.8\n", "b.csv": "seed1,seed2\n0.9,0.8\n"},
-        {"a.csv": "step,loss\n1,0.5\n", "b.csv": "step,loss\n1,0.25\n"},
-        {"a.csv": wandb_runs(), "b.csv": wandb_runs()},
         {"a.csv": wandb_chart("{}-seed{}"), "b.csv": wandb_chart("{}-seed{}")},
         {"a.csv": MLFLOW, "b.csv": MLFLOW},
     ],
@@ -381,7 +377,6 @@ def test_tables_at_random_are_read_right_or_refused(random_tables):
     ("module", "name", "value"),
     [
         (known_names, "SUMMARIES", set()),
-        (known_names, "FINISHED", known_names.FINISHED | known_names.UNFINISHED),
         (known_names, "SEEDS", {"seed"}),
         (known_names, "TASKS", set()),
     ],

@@ -110,20 +110,6 @@ def test_a_name_in_an_npz_must_be_true(tmp_path, refused):
 TABLE = "\n".join(",".join(map(str, row)) for row in LOGITS[0])
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        LABELS,
-        LABELS[np.newaxis],
-        "0\n1\n2\n1\n0",
-        "label\n0\n1\n2\n1\n0",
-    ],
-)
-def test_labels_are_one_row_or_column(saved, value):
-    found = label_files.read(saved(value, "y.npy" if not isinstance(value, str) else "y.csv"))
-    assert found.answers.tolist() == LABELS.tolist()
-
-
 def changed(place, value, dtype=np.float32):
     array = LOGITS.astype(dtype)
     array[place] = value

@@ -2,7 +2,6 @@
 
 import math
 
-import pandas as pd
 import pytest
 
 from toolnoise.comparison import table_files
@@ -30,13 +29,6 @@ def test_one_table_is_one_frame_however_it_is_written(tmp_path, text):
     assert columns_of(table_files.read_table(str(tmp_path / "t"))) == MIXED
 
 
-def test_parquet_is_read_with_an_index_that_has_a_name(tmp_path):
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "t.parquet"
-    pd.DataFrame(MIXED).set_index("arm").to_parquet(path)
-    assert columns_of(table_files.read_table(str(path))) == MIXED
-
-
 def test_numbers_are_those_of_python_and_texts_stay_as_they_are(tmp_path):
     numbers = [0.1 + 0.2, 5e-324, 1.7976931348623157e308, math.pi * 1e-30, 2.0**60 + 2.0**10]
     for sign in ("", "x"):  # a column of texts beside it has numbers read in another way
@@ -45,14 +37,6 @@ def test_numbers_are_those_of_python_and_texts_stay_as_they_are(tmp_path):
         assert table_files.read_table(str(tmp_path / "t.csv")).iloc[:, 0].tolist() == numbers
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f'"{text}",x\n' for text in NO_NUMBERS))
     assert table_files.read_table(str(tmp_path / "t.csv"))["a"].tolist() == NO_NUMBERS
-
-
-def test_lines_have_their_numbers_and_columns_without_names_empty_ones(tmp_path):
-    (tmp_path / "t.csv").write_text("a\nx\ny\n")
-    assert table_files.read_table(str(tmp_path / "t.csv")).index.tolist() == [2, 3]
-    (tmp_path / "t.csv").write_text("0.5,1\n0.6,2\n")
-    frame = table_files.read_table(str(tmp_path / "t.csv"))
-    assert (list(frame), frame.index.tolist()) == (["", ""], [1, 2])
 
 
 @pytest.mark.parametrize(

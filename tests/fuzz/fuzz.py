@@ -73,7 +73,7 @@ BY_HAND = {
     "compare": [
         *("a.npy b.npy --labels y.npy", "a.npz b.npz --labels y.npy --json", "a.csv b.csv --labels y.npy --paired"),
         *(f"{CELL}/algo.npy {CELL}/algo_impl.npy", f"{CELL}/control.npy {CELL}/algo.npy --labels {DATA}"),
-        "--arm found/a/seed1.npy --arm b.npy --labels y.npy --same-start",
+        "--arm found/a/seed1.npy --arm b.npy --labels y.npy",
         *("a-named.csv b-named.csv --paired", "a-right.csv b-right.csv --json", "a-right.csv b.npy --labels y.npy"),
         *("a-odds.npy b-odds.npy --labels many.npy", "a-words.npy b-words.npy --labels words.npy --json"),
         *("a1-log.jsonl b1-log.jsonl --metric acc,strict", "a.eval b.eval --metric match --cluster passage --json"),

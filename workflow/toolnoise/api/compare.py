@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolnoise.api import given
-from toolnoise.api.results import Result, of_intervals, rows_of
+from toolnoise.api.results import Result, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import arms as examples
 from toolnoise.comparison import comparison, comparison_text, label_files
 from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.comparison_text import Block, laid_out
-from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.metric_names import NAMES
 from toolnoise.formulas.outcomes import LOSSES, VALUES
@@ -61,10 +60,10 @@ def compare_runs(
         | {name: pair[name] for name in ("pvalue", "pvalue_holm", "test")}
         for pair in values["comparisons"]
     ]
-    return Result(laid_out([block]), values, rows, _picture(first, "difference", label), [block.rows])
+    return Result(laid_out([block]), values, rows, _drawn(first, "difference", label), [block.rows])
 
 
-def compare_predictions(*arms: Any, labels: Any = None, paired: bool = False, same_start: bool = False) -> Result:
+def compare_predictions(*arms: Any, labels: Any = None, paired: bool = False) -> Result:
     """Compare arms by what their runs predict for examples with labels.
 
     An arm is a path, a list of paths, one a run, or an array: classes, N or run x N, or scores, N x class or
@@ -80,12 +79,10 @@ def compare_predictions(*arms: Any, labels: Any = None, paired: bool = False, sa
     (0.035, 4)
     """
     _require_number(arms)
-    return _on_examples(arms, PREDICTIONS, labels_of(labels, arms[0]), paired, same_start)
+    return _on_examples(arms, PREDICTIONS, labels_of(labels, arms[0]), paired=paired)
 
 
-def compare_values(
-    *arms: Any, labels: Any = None, losses: bool = False, paired: bool = False, same_start: bool = False
-) -> Result:
+def compare_values(*arms: Any, labels: Any = None, losses: bool = False, paired: bool = False) -> Result:
     """Compare arms by what a regression predicts for the true values in `labels`, or by `losses` of tokens.
 
     Arms are as for `compare_predictions`: N or N x column; losses are N x token, with NaN for padding.
@@ -106,20 +103,16 @@ def compare_values(
     if kind == VALUES and labels is None and paths is not None:
         labels = examples.data_of(paths)
     if kind == LOSSES:
-        return _on_examples(arms, kind, None, paired, same_start)
+        return _on_examples(arms, kind, None, paired=paired)
     if given.is_path(labels):
         truth = label_files.numbers(str(labels))
     else:
         truth = label_files.of_numbers("labels", given.array("labels", labels))
-    return _on_examples(arms, kind, truth, paired, same_start)
+    return _on_examples(arms, kind, truth, paired=paired)
 
 
 def compare_questions(
-    *logs: Any,
-    metric: str | None = None,
-    cluster: str | None = None,
-    paired: bool = False,
-    same_start: bool = False,
+    *logs: Any, metric: str | None = None, cluster: str | None = None, paired: bool = False
 ) -> Result:
     """Compare language models by their answers to questions: logs of lm-evaluation-harness or Inspect, or tables.
 
@@ -134,9 +127,8 @@ def compare_questions(
     files = [given.paths(log) for log in logs]
     if None in files:
         raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
-    assumption = _assumed(paired, same_start)
     arms = read_logs_of_arms([log for log in files if log], Asked(metric, cluster), paired=paired)
-    found = compared_logs.compare_all(arms, cluster, assumption)
+    found = compared_logs.compare_all(arms, cluster, paired=paired)
     scale, unit = (100, ", points") if found[0].shares else (1, "")
     label = f"difference in {found[0].metric}{unit}"
     return _result(compared_logs.blocks(found), compared_logs.as_json(found), "difference", label, scale)
@@ -166,12 +158,11 @@ def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
     return examples.of_arrays(name, given.arrays(name, arm), kind, truth)
 
 
-def _on_examples(arms: Sequence[Any], kind: str, truth: Truth | None, paired: bool, same_start: bool) -> Result:
+def _on_examples(arms: Sequence[Any], kind: str, truth: Truth | None, *, paired: bool) -> Result:
     """Arms compared by what their runs say of examples."""
-    assumption = _assumed(paired, same_start)
     read = [arm_of(given.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
-    examples.require_comparable(read, assumption)
-    found = comparison.compare_all(read, assumption)
+    examples.require_comparable(read, paired=paired)
+    found = comparison.compare_all(read, paired=paired)
     words = comparison_text.WORDS[found[0].kind]
     label = f"difference in {words.name}" + f",{words.unit}" * bool(words.unit)
     blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)
@@ -185,24 +176,21 @@ def _require_number(arms: Sequence[Any]) -> None:
         raise BadArgument("ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
 
 
-def _assumed(paired: bool, same_start: bool) -> Assumption:
-    if paired and same_start:
-        raise BadArgument("paired", "found same_start, too", "one of them")
-    return "paired" if paired else "same start" if same_start else "independent"
-
-
 def _result(blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Result:
     """What was found; one quantity of each pair of arms is drawn."""
     pairs = values.get("comparisons", [values])
     rows = [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
-    picture = _picture(pairs, quantity, label, scale)
-    return Result(laid_out(blocks), values, rows, picture, [block.rows for block in blocks])
+    drawn = _drawn(pairs, quantity, label, scale)
+    return Result(laid_out(blocks), values, rows, drawn, [block.rows for block in blocks])
 
 
-def _picture(pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scale: float = 1) -> Any:
-    ends = [[end and scale * end for end in pair[quantity].values()] for pair in pairs]
-    names = [f"{pair['b']['name']} - {pair['a']['name']}" for pair in pairs]
-    keys = ("quantity", "value", "low", "high")
-    return of_intervals(
-        label, [dict(zip(keys, (name, *of), strict=True)) for name, of in zip(names, ends, strict=True)]
-    )
+def _drawn(
+    pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scale: float = 1
+) -> tuple[str, list[dict[str, Any]]]:
+    """What is drawn of each pair of arms, below what it is called."""
+    rows = []
+    for pair in pairs:
+        value, low, high = (end and scale * end for end in pair[quantity].values())
+        name = f"{pair['b']['name']} - {pair['a']['name']}"
+        rows.append({"quantity": name, "value": value, "low": low, "high": high})
+    return label, rows

@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 from toolnoise import streams
 from toolnoise.api import given
 from toolnoise.api.compare import arm_of, labels_of
-from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
+from toolnoise.api.results import POINTS, Result, in_percent, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import arms
@@ -53,13 +53,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
         by_group.setdefault(group, {})[metric] = plain(estimate)
     whole = by_group.pop("all")
     values = {"runs": answers.runs, "examples": of_all.examples, **whole, "classes": by_group}
-    drawn = [
-        {"quantity": f"class {group}" if group.isdigit() else group, **plain(estimate, POINTS)}
-        for metric, group, estimate in rows
-        if metric == "accuracy_sd"
-    ]
-    picture = of_intervals("SD of accuracy, points", drawn)
-    return Result(_text(rows, answers.runs, of_all), values, [row_of(*row) for row in rows], picture)
+    return Result(_text(rows, answers.runs, of_all), values, [row_of(*row) for row in rows])
 
 
 def _measured(answers: Arm, labels: np.ndarray, stream: int) -> list[Row]:
@@ -130,8 +124,7 @@ def churn(predictions: Any) -> Result:
     found = pairwise_jackknife(formula.churn(places.reshape(runs, examples).astype(np.int64))).within(0, 1)
     text = f"churn {in_percent(found)}: the share of {examples} examples on which two of {runs} runs differ"
     values = {"runs": runs, "examples": examples, "churn": plain(found)}
-    drawn = [{"quantity": f"{runs} runs", **plain(found, POINTS)}]
-    return Result(text, values, [row_of("churn", "all", found)], of_intervals("churn, %", drawn))
+    return Result(text, values, [row_of("churn", "all", found)])
 
 
 def _classes(array: np.ndarray, several: bool) -> np.ndarray:

@@ -1,10 +1,9 @@
 """What every function of the API returns: a small frozen object that prints, tabulates, draws and exports itself."""
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,14 +27,14 @@ MOST_LINES, WIDEST = 200, 60  # values in a picture, and letters of a name
 class Result:
     """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
 
-    `rows` are those of its table. `picture` draws it, and is a function of a module, so that a result can be pickled.
+    `rows` are those of its table. `drawn` are the values of its picture, below what they are, and in which unit.
     `printed` are the tables of the text: lines of cells, the heading first.
     """
 
     text: str
     values: Mapping[str, Any] = field(hash=False)
     rows: Sequence[Mapping[str, Any]] = field(compare=False)
-    picture: Callable[["Axes | None"], "Axes"] | None = field(default=None, compare=False)
+    drawn: tuple[str, Sequence[Mapping[str, Any]]] | None = field(default=None, compare=False)
     printed: Sequence[Sequence[Sequence[str]]] = field(default=(), compare=False)
 
     def __getitem__(self, name: str) -> Any:
@@ -62,10 +61,10 @@ class Result:
 
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """Draw the finding with its intervals, into these axes if there are any; return Matplotlib's axes."""
-        if self.picture is None:
-            raise BadInput("plot", "", "found nothing to draw", "a comparison, churn, noise or a study")
+        if self.drawn is None:
+            raise BadInput("plot", "", "found nothing to draw", "a comparison")
         with _with_matplotlib():
-            return self.picture(axes)
+            return draw_intervals(*self.drawn, axes)
 
     def write_figure(self, path: str) -> None:
         """Draw the finding in a file, .pdf, .svg or .png: equal findings give equal bytes."""
@@ -118,11 +117,6 @@ def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
     return rows
 
 
-def of_intervals(label: str, rows: Sequence[Mapping[str, Any]]) -> Callable[["Axes | None"], "Axes"]:
-    """A picture of values with intervals, each with its `quantity`; `label` says what they are, and in which unit."""
-    return partial(draw_intervals, label, rows)
-
-
 def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | None") -> "Axes":
     """A dot for each value, with a line for its interval if it has one, below one another, with the first on top."""
     from matplotlib import pyplot  # slow to import
@@ -149,9 +143,9 @@ def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | 
     return axes
 
 
-def plain(estimate: "Estimate", scale: float = 1) -> dict[str, float | None]:
+def plain(estimate: "Estimate") -> dict[str, float | None]:
     """An estimate as a dictionary; None where it is undefined."""
-    return {name: None if np.isnan(end) else float(scale * end) for name, end in estimate._asdict().items()}
+    return {name: None if np.isnan(end) else float(end) for name, end in estimate._asdict().items()}
 
 
 def row_of(metric: str, group: str, estimate: "Estimate") -> Mapping[str, Any]:

@@ -17,7 +17,6 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import escaped
 from toolnoise.comparison import label_files, metric_names, readings, table_files, table_rows
-from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.readings import Reading
 from toolnoise.comparison.table_files import read_csv
@@ -211,8 +210,8 @@ def _require_same_examples(arm: Arm, other: Arm) -> None:
             raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
 
 
-def require_comparable(arms: Sequence[Arm], assumption: Assumption = "independent") -> None:
-    """Refuse arms on other examples, and an assumption that cannot hold."""
+def require_comparable(arms: Sequence[Arm], *, paired: bool = False) -> None:
+    """Refuse arms on other examples, and pairs that cannot be."""
     for place, arm in enumerate(arms):
         for other in arms[:place]:
             _require_same_examples(other, arm)
@@ -221,10 +220,10 @@ def require_comparable(arms: Sequence[Arm], assumption: Assumption = "independen
         what = f"found {len(arms)} methods of one run each"
         raise BadArgument("ARMS", what, "quote the pattern: 'a/*.npy', or a list of files an arm")
     recorded = next((arm.file for arm in arms if arm.drawn is not None), None)
-    if recorded and assumption != "independent":
+    if recorded and paired:
         what = f"the draws of {recorded} are known"
-        raise BadArgument(assumption.replace(" ", "_"), what, "only for files of your own")
-    if assumption == "paired":
+        raise BadArgument("paired", what, "only for files of your own")
+    if paired:
         metric_names.require_pairs(counts, [(arm.numbers, arm.file) for arm in arms if arm.numbers])
 
 

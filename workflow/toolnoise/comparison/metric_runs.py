@@ -17,37 +17,9 @@ from toolnoise.base.errors import BadArgument, BadInput, Spelling
 from toolnoise.base.printing import counted
 from toolnoise.base.times import is_time
 from toolnoise.comparison import known_names as known
-from toolnoise.comparison import table_rows
-from toolnoise.comparison.metric_layouts import (
-    A_LINE_A_VALUE,
-    NONE,
-    Arms,
-    Asked,
-    Frame,
-    Roles,
-    as_long,
-    began_columns,
-    columns_of_sessions,
-    is_index,
-    numbers_of,
-    read_metric_file,
-    roles_of,
-    texts,
-)
-from toolnoise.comparison.metric_names import (
-    Metric,
-    arms_in_names,
-    column_named,
-    directed,
-    files_of,
-    listed,
-    names_of_arms,
-    plain,
-    require_directions,
-    require_one_scale_of_shares,
-    seeds_in_names,
-    words_of,
-)
+from toolnoise.comparison import metric_layouts, metric_names, table_rows
+from toolnoise.comparison.metric_layouts import NONE, Arms, Asked, Frame, Roles
+from toolnoise.comparison.metric_names import Metric, listed, plain, words_of
 from toolnoise.comparison.table_files import EXACT, is_number
 
 LEFT = "Left out: "  # begins a note on what does not count
@@ -284,7 +256,10 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
 
     A single table, or tables with `asked.by`, have the arms in a column, unless `arms_are` says otherwise.
     """
-    arms = [[one for each in arm for one in ([each] if isinstance(each, Frame) else files_of(each))] for arm in given]
+    arms = [
+        [one for each in arm for one in ([each] if isinstance(each, Frame) else metric_names.files_of(each))]
+        for arm in given
+    ]
     if asked.by is None and (len(arms) > 1 or len(arms[0]) > 1):
         arms_are = "in files"
     in_files = arms_are == "in files"
@@ -292,10 +267,10 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
     files = [[one.path.rpartition(" ")[2] if isinstance(one, Frame) else one for one in arm] for arm in arms]
     parts: list[Lines] = []
     notes = Notes({}, Counter(), {})
-    for name, arm, paths in zip(names_of_arms(files), arms, files, strict=True):
+    for name, arm, paths in zip(metric_names.names_of_arms(files), arms, files, strict=True):
         seeds, several = _seeds_of_files(paths, asked), in_files and len(arm) > 1
         for place, one in enumerate(arm):
-            frame = one if isinstance(one, Frame) else read_metric_file(one)
+            frame = one if isinstance(one, Frame) else metric_layouts.read_metric_file(one)
             seed = seeds[place] if seeds else None
             parts.append(_lines(frame, name, arms_are, asked, seed, notes, several=several))
     # Of an arm in a file or several, each file has runs of its own.
@@ -305,10 +280,11 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
     if asked.steps and len(about) and about["step"].isna().all():
         raise BadArgument(asked.steps, "found no steps", "a column of steps, such as step, iteration or epoch")
     metrics = [
-        metric._replace(unit=notes.unit(metric.name)) for metric in directed(asked.metrics, asked.lower, asked.higher)
+        metric._replace(unit=notes.unit(metric.name))
+        for metric in metric_names.directed(asked.metrics, asked.lower, asked.higher)
     ]
     if asked.steps == "best":
-        require_directions(metrics)
+        metric_names.require_directions(metrics)
     firsts, values, said = runs_of_lines(lines, metrics, asked.steps)
     about = about.loc[firsts].assign(session_of_times=None)
     if asked.paired:
@@ -317,11 +293,11 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
         said.append("Runs are not paired: no column says their seeds.")
     for metric in metrics:
         of_arms = values[metric.name].dropna().groupby(about["arm"], sort=False)
-        require_one_scale_of_shares(metric.name, {arm: list(of_arm) for arm, of_arm in of_arms})
+        metric_names.require_one_scale_of_shares(metric.name, {arm: list(of_arm) for arm, of_arm in of_arms})
     if asked.session == NONE:
         said.append(f"Each run counts as a session of its own (session {NONE}).")
     if asked.session is None and any(map(is_time, asked.metrics)):
-        told = columns_of_sessions(lines.began.loc[firsts][values.notna().any(axis=1)])
+        told = metric_layouts.columns_of_sessions(lines.began.loc[firsts][values.notna().any(axis=1)])
         if len(told) == 1:
             about = about.assign(session_of_times=lines.began[told[0]])
             said.append(f"Of times and speeds, sessions by {told[0]}.")
@@ -337,16 +313,18 @@ def _lines(
 
     Of `several` files of an arm, each has one run: without other steps, pandas' numbers of lines are its steps.
     """
-    found, layout = as_long(original, asked.metrics, asked.by, asked.seed, one_arm=arms_are == "in files")
-    columns = {metric: column_named(found.path, found.names, metric, "metric") for metric in asked.metrics}
+    found, layout = metric_layouts.as_long(
+        original, asked.metrics, asked.by, asked.seed, one_arm=arms_are == "in files"
+    )
+    columns = {metric: metric_names.column_named(found.path, found.names, metric, "metric") for metric in asked.metrics}
     values = pd.DataFrame(index=range(found.lines))
     for metric, name in columns.items():
-        values[metric], percent = numbers_of(found, name)
+        values[metric], percent = metric_layouts.numbers_of(found, name)
         if values[metric].notna().any():
             notes.percent.setdefault((metric, percent or name.endswith("%")), found.path)
-        if (blank := values[metric].isna().sum()) and A_LINE_A_VALUE not in layout:
+        if (blank := values[metric].isna().sum()) and metric_layouts.A_LINE_A_VALUE not in layout:
             notes.counts[f"blank in {metric}"] += int(blank)
-    of = roles_of(found, list(columns.values()), asked, arms_are)
+    of = metric_layouts.roles_of(found, list(columns.values()), asked, arms_are)
     summaries = _summaries(found, of)
     named = [line for line, summary in enumerate(summaries) if not summary]
     arms, of_arms = _arms_of_lines(found, of, named, arm, arms_are)
@@ -378,7 +356,7 @@ def _lines(
     ]
     notes.counts.update(reason for reason in why if reason not in ("", "counted as blank"))
     kept = [not reason for reason in why]
-    began = began_columns(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
+    began = metric_layouts.began_columns(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
     settings = pd.DataFrame({name: found.texts(name) for name in of.settings}, about.index, dtype=object)
     lines = Lines(*(frame[kept] for frame in (about, values, settings, began)))
     for role, told in (("session", lines.about["session"] != ""), ("seed", lines.about["seed"].notna())):
@@ -410,7 +388,7 @@ def _summaries(found: Frame, of: Roles) -> list[str]:
     """
     said = [""] * found.lines
     for place, (name, column) in enumerate(zip(found.names, found.columns, strict=True)):
-        cells = texts(column) if column.dtype.kind == "O" else []
+        cells = metric_layouts.texts(column) if column.dtype.kind == "O" else []
         # Such words stand alone: std_2 may be a run.
         sums = {
             line
@@ -419,7 +397,7 @@ def _summaries(found: Frame, of: Roles) -> list[str]:
         }
         others = {cell for line, cell in enumerate(cells) if cell and line not in sums}
         beside_numbers = bool(others) and all(map(is_number, others))
-        if beside_numbers or name in (of.seed, of.run) or (place == 0 and is_index(name)):
+        if beside_numbers or name in (of.seed, of.run) or (place == 0 and metric_layouts.is_index(name)):
             for line in sums:
                 said[line] = cells[line]
     return said
@@ -430,9 +408,9 @@ def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> 
     nowhere = [np.nan] * found.lines
     if not of.step:
         lines = np.arange(float(found.lines))
-        counted_lines = several and is_index(found.names[0]) and found.lines > 1 and not of.seed
+        counted_lines = several and metric_layouts.is_index(found.names[0]) and found.lines > 1 and not of.seed
         return lines.tolist() if counted_lines and np.array_equal(found.columns[0], lines) else nowhere
-    steps = numbers_of(found, of.step)[0].tolist()
+    steps = metric_layouts.numbers_of(found, of.step)[0].tolist()
     if not of.state:
         return steps
     # A table with states has a line a run, and its step is the last; unless the lines of a run tell steps.
@@ -449,7 +427,7 @@ def _arms_of_lines(found: Frame, of: Roles, named: list[int], arm: str, arms_are
         return found.texts(of.arm), f"arms by {of.arm}"
     if arms_are == "in files":
         return [arm] * found.lines, ""
-    if in_names := _in_names(found, of, named, arms_in_names):
+    if in_names := _in_names(found, of, named, metric_names.arms_in_names):
         return in_names, "arms by the names of runs, before their numbers"
     if arms_are == "needed":
         raise BadArgument("by", "missing", "no column says a run's arm; or a file for each arm", found.path)
@@ -468,7 +446,7 @@ def _seeds_of_lines(
         return list(map(whole_seed, found.texts(of.seed))), f"seeds by {of.seed}"
     if seed is not None:
         return [seed] * found.lines, "seeds by the names of files"
-    if asked != NONE and (in_names := _in_names(found, of, named, seeds_in_names)):
+    if asked != NONE and (in_names := _in_names(found, of, named, metric_names.seeds_in_names)):
         return in_names, "seeds by the names of runs"
     return [None] * found.lines, ""
 
@@ -500,7 +478,7 @@ def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
     """The seed of each of an arm's files by its name, or its number if `paired` says that this is as good."""
     if len(paths) < 2 or asked.seed is not None:
         return None
-    seeds = seeds_in_names(paths)
+    seeds = metric_names.seeds_in_names(paths)
     if seeds is None and asked.paired and (numbers := table_rows.numbers_of(paths)):
         return [f"{NUMBERED}{number}" for number in numbers]
     return seeds if seeds and len(set(seeds)) == len(seeds) else None

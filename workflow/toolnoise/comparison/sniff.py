@@ -17,15 +17,8 @@ from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.files import require_plain
 from toolnoise.comparison import arms as arms_on_examples
 from toolnoise.comparison.arms import is_dump
-from toolnoise.comparison.evals import inspect_logs
-from toolnoise.comparison.evals.lines import (
-    Asked,
-    Log,
-    Scored,
-    is_harness_line,
-    read_harness_samples,
-    read_score_table,
-)
+from toolnoise.comparison.evals import inspect_logs, lines
+from toolnoise.comparison.evals.lines import Asked, Log, Scored
 from toolnoise.comparison.metric_names import files_of, numbered, require_one_scale, require_pairs
 from toolnoise.comparison.table_files import first_object, is_zipped
 from toolnoise.comparison.table_rows import by_number
@@ -37,7 +30,7 @@ ENDS = ((".jsonl", ".eval"), (".json",), (".csv",))
 
 Reader = Callable[[str, Asked], Log]
 # Of a file whose content says nothing, such as a damaged one.
-BY_NAME: dict[str, Reader] = {".jsonl": read_harness_samples, ".eval": inspect_logs.read_inspect_log}
+BY_NAME: dict[str, Reader] = {".jsonl": lines.read_harness_samples, ".eval": inspect_logs.read_inspect_log}
 
 
 def sniff(
@@ -51,7 +44,7 @@ def sniff(
     """What arms are, by the paths of each and by these options."""
     reader = reader_of(next(iter(files_of_logs(arms[0][0])), "")) if arms else None
     # One file of JSON lines may be a table of all arms.
-    if arms and (correct or (reader is not None and (len(arms) > 1 or reader is not read_score_table))):
+    if arms and (correct or (reader is not None and (len(arms) > 1 or reader is not lines.read_score_table))):
         return "questions"
     if cluster:
         what = f"found predictions or numbers{f' in {arms[0][0]}' if arms else ''}"
@@ -71,12 +64,12 @@ def reader_of(path: str) -> Reader | None:
     found = first_object(path)
     if found is None:
         return BY_NAME.get(suffix)
-    if is_harness_line(found):
-        return read_harness_samples
+    if lines.is_harness_line(found):
+        return lines.read_harness_samples
     if inspect_logs.is_json(path):
         return inspect_logs.read_inspect_log
     # What goes on below its first line is no log, such as the index of a study's dump.
-    return read_score_table if found else BY_NAME.get(suffix)
+    return lines.read_score_table if found else BY_NAME.get(suffix)
 
 
 def files_of_logs(given: str) -> list[str]:
@@ -126,7 +119,7 @@ def read_logs_of_arms(given: Sequence[Sequence[str]], asked: Asked, *, paired: b
 
 def read_logs_of_arm(given: Sequence[str], asked: Asked) -> Runs:
     """The runs of an arm."""
-    logs = [(reader_of(path) or read_score_table)(path, asked) for each in given for path in files_of_logs(each)]
+    logs = [(reader_of(path) or lines.read_score_table)(path, asked) for each in given for path in files_of_logs(each)]
     if not logs:
         raise BadInput(given[0], "", "found no logs", "files of .jsonl, .eval, .json or .csv")
     for log in logs:

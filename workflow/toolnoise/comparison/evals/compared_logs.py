@@ -19,7 +19,6 @@ from toolnoise.comparison import comparison_text, crossed, designs
 from toolnoise.comparison.comparison import counted_once
 from toolnoise.comparison.comparison_text import PERCENT, Block
 from toolnoise.comparison.crossed import mean_error
-from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.evals.lines import Scored
 from toolnoise.comparison.metric_names import NAMES
 from toolnoise.comparison.sniff import Runs
@@ -104,25 +103,23 @@ class Aligned(NamedTuple):
     unscored: int
 
 
-def compare_all(
-    arms: Sequence[Runs], cluster: str | None = None, assumption: Assumption = "independent"
-) -> list[LogComparison]:
+def compare_all(arms: Sequence[Runs], cluster: str | None = None, *, paired: bool = False) -> list[LogComparison]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
-    Runs of paired arms share their seeds in turn; those with the same start are no draws of their own.
+    Runs of paired arms share their seeds in turn.
     """
     named = zip(NAMES[1:], arms[1:], strict=False)
-    return adjusted([_compare(arms[0], other, name, cluster, assumption) for name, other in named])
+    return adjusted([_compare(arms[0], other, name, cluster, paired=paired) for name, other in named])
 
 
-def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumption: Assumption) -> LogComparison:
-    paired, contents = assumption == "paired", [_contents(arm) for arm in (first, other)]
+def _compare(first: Runs, other: Runs, name: str, cluster: str | None, *, paired: bool) -> LogComparison:
+    contents = [_contents(arm) for arm in (first, other)]
     samples, lengths, left_out, unscored = align(first, other, cluster)
     once = [[of.index(content) for content in dict.fromkeys(of)] for of in contents]
     a, b = (samples[(samples["arm"] == arm) & samples["run"].isin(runs)] for arm, runs in enumerate(once))
     scores = _of_draws([_scores(samples[samples["arm"] == arm]) for arm in (0, 1)], contents, paired=paired)
     fewest = min(map(len, scores))
-    way = "one run" if assumption == "same start" or fewest < 2 else assumption
+    way = "one run" if fewest < 2 else "paired" if paired else "independent"
     way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
     # One log twice is said by its scores: both are equal on every question.
     same = designs.copied_runs(*contents, len(set(min(contents, key=len))))
@@ -234,7 +231,7 @@ def _of_draws(
     scores: Sequence[np.ndarray], contents: Sequence[Sequence[Hashable]], *, paired: bool
 ) -> list[np.ndarray]:
     """The mean scores of each draw, with equal runs once: of paired runs, one with an equal run in it."""
-    drawn = [designs.assumed(len(of), "paired" if paired else "independent") for of in contents]
+    drawn = [designs.assumed(len(of), paired=paired) for of in contents]
     # Runs of two arms may agree by chance, so they are never taken for one.
     named = [(arm, content) for arm, of in enumerate(contents) for content in of]
     units = np.split(draws.merged(np.concatenate(draws.units(*drawn)), named), [len(contents[0])])

@@ -115,7 +115,6 @@ VERB = Verb(
         "--correct": flag("answers of a language model: id, correct (or pred and target), seed, sample"),
         "--cluster": option("FIELD", "questions that agree in this field count as one draw"),
         "--paired": flag("run s of every method has the same start and order"),
-        "--same-start": flag("all runs of all methods start from the same weights"),
         **READING,
         "--against": option("ARM", "of tables: the baseline (the first arm), or previous: the arm before"),
         "--all-pairs": flag("of tables: compare every two arms"),
