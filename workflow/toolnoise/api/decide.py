@@ -165,11 +165,11 @@ def keep(
         frame = rules.loop_table_of_frame(table)
     else:
         raise BadInput("table", "", f"found {type(table).__name__}", "a path or a DataFrame with a line a run")
-    runs = rules.runs_of_loop(frame, metric, by, max(rule))
-    values = -runs.values if direction.lower else runs.values
-    loop = rules.replay(zip(runs.changes, values.tolist(), strict=True), rule)
+    changes, values, column = rules.runs_of_loop(frame, metric, by, max(rule))
+    values = -values if direction.lower else values
+    loop = rules.replay(zip(changes, values.tolist(), strict=True), rule)
     answer = rules.answer(loop)
     found = rules.as_json(loop, answer)
-    read = [f"the column {runs.column} says the change", direction.better]
+    read = [f"the column {column} says the change", direction.better]
     text = "\n".join([rules.as_text(loop, answer, found, metric), *read])
     return Result(text, found, found["changes"])

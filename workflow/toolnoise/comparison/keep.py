@@ -257,14 +257,6 @@ STATUSES = FINISHED | NOT_FINISHED | CRASHED | {"keep", "kept", "discard", "disc
 METRIC_LINE = re.compile(r"^\s*METRIC\s+([^\s=]+)\s*=[ \t]*(.*?)\s*$", re.MULTILINE)
 
 
-class LoopRuns(NamedTuple):
-    """The change of each run, its value or NaN if it crashed, and the name of the column that says the change."""
-
-    changes: list[str]
-    values: np.ndarray
-    column: str
-
-
 def read_loop_table(path: str, metric: str, by: str | None) -> Frame:
     """The table or the log in a file as columns of texts."""
     with readable(path, "text"):
@@ -299,8 +291,11 @@ def _table_of_log(path: str, logged: Sequence[tuple[str, str]], metric: str, by:
     return Frame(path, as_frame(names, [np.array([run.get(name, "") for run in runs], object) for name in names]))
 
 
-def runs_of_loop(table: Frame, metric: str, by: str | None, needed: int) -> LoopRuns:
-    """The runs in a table of texts; so many runs of a change that are all equal are refused."""
+def runs_of_loop(table: Frame, metric: str, by: str | None, needed: int) -> tuple[list[str], np.ndarray, str]:
+    """The change of each run in a table of texts, its value, NaN if it crashed, and the column that says the change.
+
+    So many runs of a change that are all equal are refused.
+    """
     column = _column_of_changes(table.path, table.names, by)
     measured = column_named(table.path, table.names, metric, "metric")
     if measured == column:
@@ -321,7 +316,7 @@ def runs_of_loop(table: Frame, metric: str, by: str | None, needed: int) -> Loop
         first = values[[each == change for each in changes]][:needed]
         if len(first) == needed and (first == first[0]).all():
             raise BadInput(table.path, measured, f"found {needed} equal runs of {change}", "runs with different seeds")
-    return LoopRuns(changes, values, column)
+    return changes, values, column
 
 
 def _statuses(table: Frame) -> list[str]:

@@ -12,6 +12,7 @@ all runs of a project.
 """
 
 import difflib
+import os
 import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
@@ -242,16 +243,10 @@ def _stem(files: Sequence[str]) -> str:
 
 def _beginning(files: Sequence[str]) -> str:
     """What the names have in common before a number: run-a of run-a-seed1-tag-accuracy.csv and others."""
-    same = _same([file.rpartition("/")[2] for file in files])
+    same = os.path.commonprefix([file.rpartition("/")[2] for file in files])  # noqa: RUF071 (by letters)
     return re.sub(r"[\s_\-.=]*(seed|run|rep|s)?[\s_\-.=]*\d*$", "", same, flags=re.IGNORECASE)
 
 
 def _folder(files: Sequence[str]) -> str:
     """What the paths have in common before the last / of it."""
-    return _same(files).rpartition("/")[0].rpartition("/")[2]
-
-
-def _same(texts: Sequence[str]) -> str:
-    """What all texts begin with."""
-    first, last = min(texts), max(texts)
-    return first[: next((place for place, sign in enumerate(first) if last[place : place + 1] != sign), len(first))]
+    return os.path.commonprefix(files).rpartition("/")[0].rpartition("/")[2]  # noqa: RUF071 (by letters)

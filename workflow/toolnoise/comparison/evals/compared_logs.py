@@ -91,18 +91,6 @@ class LogComparison(NamedTuple):
     bad_flips: Estimate | None
 
 
-class Aligned(NamedTuple):
-    """The samples of both arms on the questions that all runs have; `arm`, `run` and `question` are places.
-
-    `lengths` questions are alike in turn. So many questions are left out, and samples have no score.
-    """
-
-    samples: "pd.DataFrame"
-    lengths: np.ndarray
-    left_out: int
-    unscored: int
-
-
 def compare_all(arms: Sequence[Runs], cluster: str | None = None, *, paired: bool = False) -> list[LogComparison]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
@@ -161,8 +149,11 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, *, paired
     )
 
 
-def align(a: Runs, b: Runs, cluster: str | None) -> Aligned:
-    """Both arms on the questions that all their runs have; those of a group stand together."""
+def align(a: Runs, b: Runs, cluster: str | None) -> tuple["pd.DataFrame", np.ndarray, int, int]:
+    """The samples of both arms on the questions that all runs have; `arm`, `run` and `question` are places.
+
+    Questions of a group stand together: so many are alike in turn. So many are left out, and samples have no score.
+    """
     import pandas as pd
 
     every = [(arm, run, *row) for arm, of in enumerate((a, b)) for run, rows in enumerate(of.runs) for row in rows]
@@ -191,7 +182,7 @@ def align(a: Runs, b: Runs, cluster: str | None) -> Aligned:
         raise BadArgument("cluster", f"found one {cluster}: {names[0]}", "two or more")
     in_groups = shared.index[shared][np.argsort(places, kind="stable")]
     kept = kept.assign(question=in_groups.get_indexer(kept["question"])).astype({"score": float})
-    return Aligned(kept, np.bincount(places), int((~shared).sum()), int(table["score"].isna().sum()))
+    return kept, np.bincount(places), int((~shared).sum()), int(table["score"].isna().sum())
 
 
 def _require_once(arm: Runs, scored: "pd.DataFrame") -> None:
