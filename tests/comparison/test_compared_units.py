@@ -26,7 +26,7 @@ RUNS, EXAMPLES = 4, 12
 def compared(*paths, of=PREDICTIONS, labels="y.npy", paired=False):
     read_truth = label_files.read if of == PREDICTIONS else label_files.numbers
     truth = None if labels is None else read_truth(labels)
-    read = [arms.read([path], of, truth) for path in paths]
+    read = [arms.read_arm([path], of, truth) for path in paths]
     arms.require_comparable(read, paired=paired)
     return comparison.compare_all(read, paired=paired)
 
@@ -79,7 +79,7 @@ def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved
     chances = 1 / (1 + np.exp(-logits))
     saved(y=truth, logits=logits, chances=chances, said=(logits > 0).astype(int))
     labels = label_files.read("y.npy")
-    read = {name: arms.read([f"{name}.npy"], PREDICTIONS, labels) for name in ("logits", "chances", "said")}
+    read = {name: arms.read_arm([f"{name}.npy"], PREDICTIONS, labels) for name in ("logits", "chances", "said")}
     for answers in read.values():
         np.testing.assert_array_equal(answers.answers, (logits > 0).reshape(RUNS, -1))
     assert read["chances"].entropies == near(read["logits"].entropies)
@@ -88,8 +88,8 @@ def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved
     assert "probabilities of yes" in read["chances"].notes[0]
     saved(percent=100 * chances, all_logits=100 * chances)
     line = "none below 0 as log-odds of no are; probabilities, from 0 to 1; log-odds in a file or array named logits"
-    assert line in refused(arms.read, ["percent.npy"], PREDICTIONS, labels)
-    assert arms.read(["all_logits.npy"], PREDICTIONS, labels).answers.all()
+    assert line in refused(arms.read_arm, ["percent.npy"], PREDICTIONS, labels)
+    assert arms.read_arm(["all_logits.npy"], PREDICTIONS, labels).answers.all()
 
 
 @pytest.mark.parametrize("shape", [(EXAMPLES, 5), (EXAMPLES, 4, 3)])
@@ -101,8 +101,8 @@ def test_tokens_and_masks_are_read_as_scores_or_classes_of_one_run_or_several(sh
     labels = label_files.read("y.npy")
     said = scores.argmax(axis=-1).reshape(RUNS, -1)
     for name, runs in (("a.npy", RUNS), ("one.npy", 1), ("classes.npy", RUNS), ("class_of_one.npy", 1)):
-        np.testing.assert_array_equal(arms.read([name], PREDICTIONS, labels).answers, said[:runs])
-    np.testing.assert_array_equal(arms.read(["each.npz"], PREDICTIONS, labels).answers, said)
+        np.testing.assert_array_equal(arms.read_arm([name], PREDICTIONS, labels).answers, said[:runs])
+    np.testing.assert_array_equal(arms.read_arm(["each.npz"], PREDICTIONS, labels).answers, said)
     (found,) = compared("a.npy", "each.npz")
     units = int(np.prod(shape[1:]))
     assert (found.n_examples, found.further["units_each"]) == (EXAMPLES, units)

@@ -436,25 +436,6 @@ def test_metrics_of_runs_are_no_scores_of_questions(case, option, refused_by_ver
         assert line in refused_by_verb("compare", name, name, *words)
 
 
-NO_VALUES = [
-    ('{"id": 1, "correct": null}\n{"id": 2, "correct": 1}', r"found the columns id; a column correct or score; .*"),
-    (
-        '{"id": 1, "correct": 1}\n{"id": 2, "correct": null}',
-        r"line 2: correct: found null; a value, as in the first line",
-    ),
-    ('{"id": 1, "correct": 1}\n{"id": 2}', r"line 2: correct: found none; a value, as in the first line"),
-    ('{"id": 1, "correct": 1}', r"found 1 of 1 questions in every run of it and of a.jsonl; two or more"),
-]
-
-
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize(("text", "line"), NO_VALUES)
-def test_a_line_without_a_value_is_refused_by_what_it_has(text, line):
-    Path("a.jsonl").write_text(text)
-    with pytest.raises(BadInput, match=rf"^a.jsonl: {line}$"):
-        compared("a.jsonl", "a.jsonl")
-
-
 @pytest.mark.usefixtures("here")
 def test_groups_must_be_there_and_be_the_same():
     for arm, shift in (("a", 0), ("b", 0), ("c", 1)):
@@ -487,25 +468,6 @@ def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, ca
     text = said(capsys, *several, "--metric", "acc", "--paired")
     assert "2 pairs of runs, 100 questions" in text
     assert "  these questions" in text
-
-
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["y.npy", "y.npy", "--cluster", "p"], "--cluster: found predictions or numbers in y.npy; only for logs"),
-        (["a.csv", "b.csv", "--correct", "--by", "p"], "--by: is not for questions"),
-        (["a.csv", "b.csv", "--correct", "--metric", "p", "q"], "--metric: found 2; one with logs"),
-        (["a.jsonl", "b.csv"], "a.jsonl: line 1: damaged or truncated"),
-    ],
-    ids=str,
-)
-def test_options_that_do_not_fit_are_refused_in_one_line(words, line, refused_by_verb):
-    np.save("y.npy", np.arange(8) % 2)
-    for arm in "ab":
-        table(f"{arm}.csv", ONE, "id,correct")
-    Path("a.jsonl").write_text("{nothing\n")
-    assert line in refused_by_verb("compare", *words)
 
 
 @pytest.mark.parametrize("name", ["a1-log.jsonl", "a.eval", "a-log.json", "a-log.csv"])

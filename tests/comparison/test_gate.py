@@ -104,24 +104,6 @@ def test_times_of_runs_are_gated_only_if_each_run_is_said_to_have_a_session_of_i
     assert "step_ms 3.2" in capsys.readouterr().out
 
 
-REFERENCE = ("--reference", "reference.csv")
-
-
-@pytest.mark.parametrize(
-    ("new", "words", "says"),
-    [
-        ("same", (), "the following arguments are required: --reference"),
-        ("same", (*REFERENCE, "--lower"), "--lower: found no one_sided"),
-        ("same", (*REFERENCE, "--level", "1"), "--level: found 1"),
-        ("same", ("--reference", "same.csv"), "same.csv: found 1 run; two or more"),
-        ("no", REFERENCE, "no.csv: no such file"),
-    ],
-)
-@pytest.mark.usefixtures("csvs")
-def test_bad_input_is_one_line_and_no_verdict(new, words, says, refused_by_verb):
-    assert says in refused_by_verb("gate", "--metric", "loss", "--new", f"{new}.csv", *words)
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [

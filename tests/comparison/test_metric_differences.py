@@ -564,7 +564,7 @@ def test_the_verb_prints_text_or_json_and_draws(files, tmp_path, capsys):
             ["all.csv", "--metric", "accuracy", "--against", "x"],
             "--against: found x; previous, or of the arms: base, wide, deep",
         ),
-        (["all.csv", "--metric", "accuracy", "--last", "--best"], "--last: found best, too; one of them"),
+        (["y.npy", "y.npy", "--cluster", "p"], "--cluster: found predictions or numbers in y.npy; only for logs"),
         (["all.csv", "--metric", "loss", "--lower", "--higher"], "--lower: found higher, too, of loss; one of them"),
         (["base.csv", "--metric", "accuracy"], "base.csv: --by: missing"),
     ],
@@ -609,8 +609,6 @@ def test_chance_knows_the_sd_of_a_pilot_of_two_arms_as_well_as_its_interval_does
     ("words", "says"),
     [
         (["all.csv", "--metric", "accuracy"], "--arm: found 3 arms; one or two of base, wide, deep"),
-        (["all.csv", "--metric", "accuracy", "loss"], "--metric: found accuracy, loss; one metric to plan for"),
-        (["all.csv"], "all.csv: found no metrics of a study; with metric, a table of runs"),
         (["base.csv", "--metric", "accuracy", "--sd", "1"], "--sd: found metric, which reads tables"),
         (["same.csv", "--metric", "accuracy"], "same.csv: same: its runs are equal: their SD is 0"),
         (["cost.csv", "--metric", "cost", "--gain", "1"], "--metric: found cost, and not which way it is better"),

@@ -8,9 +8,8 @@ server's `/data/plugin/scalars/scalars?...&format=csv`, which the page's downloa
 
 import collections
 import itertools
-import random
+import math
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from scripts import loaded
 from test_every_table import (
     BY_SEED,
     logger_files,
-    mlflow_page,
     of_steps,
     quoted,
     tidy,
@@ -28,9 +26,8 @@ from test_every_table import (
     wandb_runs,
 )
 
-from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import known_names, metric_names
+from toolnoise.comparison import known_names, metric_names, table_files
 from toolnoise.comparison.metric_layouts import Asked
 from toolnoise.comparison.metric_names import directed
 from toolnoise.comparison.metric_runs import read_runs
@@ -270,44 +267,6 @@ def test_assumed_pairs_need_equal_numbers_and_unknown_seeds(table, refused):
     assert "the seeds of the runs are known" in refused(lambda: read(path, paired=True))
 
 
-# Damaged tables
-
-
-@pytest.fixture(scope="module")
-def mutations():
-    return loaded(ROOT / "tests/fuzz/fuzz_mutations.py")
-
-
-@pytest.mark.parametrize(
-    ("name", "asked"),
-    [
-        ("long.csv", ["accuracy", "--figure", "f.svg"]),
-        ("wide.csv", ["accuracy", "--all-pairs", "--json"]),
-        ("chart.csv", ["val/accuracy", "--last"]),
-        ("page.csv", ["accuracy", "delta"]),
-        ("mlflow.csv", ["accuracy", "train_loss"]),
-    ],
-)
-def test_a_damaged_table_is_read_or_refused_in_one_line(name, asked, mutations, table, tmp_path, capsys):
-    """As tests/fuzz/fuzz.py does with every verb, for hours; these are the first of each layout."""
-    texts = {"long.csv": tidy(), "wide.csv": "model,seed1,seed2\na,0.9,0.8\nb,0.7,0.6\n"}
-    texts |= {"chart.csv": wandb_chart("{}-seed{}"), "page.csv": mlflow_page(), "mlflow.csv": MLFLOW}
-    (tmp_path / "empty").mkdir()
-    read_anyway = 0
-    for seed in range(60):
-        table(texts[name], name)
-        changed = mutations.of_file(Path(name), random.Random(seed))
-        try:
-            cli.main(["compare", name, "--metric", *asked])
-            read_anyway += 1
-        except SystemExit as ended:
-            said = capsys.readouterr().err
-            assert (ended.code, len(said.splitlines()), said.startswith("toolnoise: ")) == (2, 1, True), changed
-        finally:
-            shutil.rmtree(name) if Path(name).is_dir() and not Path(name).is_symlink() else Path(name).unlink(True)
-    assert read_anyway < 60
-
-
 def test_files_that_are_numbered_are_paired_by_their_numbers_if_asked(table, refused):
     given = [[table(f"accuracy\n0.{n}\n", f"{arm}/run{n}.csv") for n in (10, 2, 3)] for arm in "ab"]
     assert list(read(*given, paired=True).about["seed"]) == ["run 10", "run 2", "run 3"] * 2
@@ -385,3 +344,57 @@ def test_a_reader_that_knows_other_names_is_found(module, name, value, random_ta
     monkeypatch.setattr(module, name, value)
     with pytest.raises(AssertionError, match="case"):
         verdicts(random_tables, range(300))
+
+
+# Tables in CSV and JSON lines as one frame: names, numbers and lines as the file has them
+
+
+MIXED = {"arm": ["a", "b"], "seed": [1.0, 2.0], "right": [True, False], "loss": [0.1, 1e-300]}
+NO_NUMBERS = ["1_0", "0x10", "1,5", ""]
+
+
+def columns_of(frame):
+    return {name: frame[name].tolist() for name in frame}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "arm,seed,right,loss\na,1,True,0.1\nb,2,False,1e-300\n",
+        "\ufeffarm;seed;right;loss\r\na;1;true;0.1\r\n\r\nb;2;FALSE;1e-300\r\n",
+        "# arm\tseed\tright\tloss\n a \t1.0\tTrue\t.1\nb\t2\tFalse\t1e-300",
+        '{"arm": "a", "seed": 1, "right": true, "loss": 0.1}\n'
+        '{"arm": "b", "seed": 2, "right": false, "loss": 1e-300}\n',
+    ],
+)
+def test_one_table_is_one_frame_however_it_is_written(tmp_path, text):
+    (tmp_path / "t").write_text(text, newline="")
+    assert columns_of(table_files.read_table(str(tmp_path / "t"))) == MIXED
+
+
+def test_numbers_are_those_of_python_and_texts_stay_as_they_are(tmp_path):
+    numbers = [0.1 + 0.2, 5e-324, 1.7976931348623157e308, math.pi * 1e-30, 2.0**60 + 2.0**10]
+    for sign in ("", "x"):  # a column of texts beside it has numbers read in another way
+        lines = [f"{number!r},{sign or 1}\n" for number in numbers]
+        (tmp_path / "t.csv").write_text("".join(["loss,b\n", *lines]))
+        assert table_files.read_table(str(tmp_path / "t.csv")).iloc[:, 0].tolist() == numbers
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f'"{text}",x\n' for text in NO_NUMBERS))
+    assert table_files.read_table(str(tmp_path / "t.csv"))["a"].tolist() == NO_NUMBERS
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a,b\nx,1\ny\n", "row 3: found 1 fields"),
+        ("a,b\nx,1\ny,2,3\n", "line 3, saw 3"),
+        ("a,b\nx,1,\n", "row 1: found 2 fields"),
+        ('a,b\nx,"1\n', "damaged or truncated"),
+        ("a,b\nx,0.9\0\0\0\0", "damaged"),
+        ("a,a\nx,1\n", "column a: found 2 of this name"),
+        ("a,b\n", "found only names"),
+        ('{"a": 1}\n[1]\n', "line 2: found list"),
+    ],
+)
+def test_what_no_reader_would_read_alike_is_refused_in_one_line(tmp_path, refused, text, says):
+    (tmp_path / "t.csv").write_text(text)
+    assert says in refused(table_files.read_table, str(tmp_path / "t.csv"))

@@ -7,7 +7,7 @@ import pytest
 
 from toolnoise.base import arrays, files
 from toolnoise.base.noise_sources import DRAWN
-from toolnoise.comparison import arms, label_files
+from toolnoise.comparison import arms
 from toolnoise.comparison.arms import PREDICTIONS
 from toolnoise.comparison.label_files import Truth
 from toolnoise.formulas.entropy import cross_entropies
@@ -161,26 +161,6 @@ BAD_CSV = {
 def test_bad_csv_is_refused_in_one_line(saved, refused, text, line):
     path = saved(text, "a.csv")
     assert refused(read, path).startswith(f"{path}: {line}")
-
-
-@pytest.mark.parametrize(
-    ("value", "line"),
-    [
-        (np.array([0, 1, 3, 1, 0]), "[2]: found 3; 0 to 2, the classes of "),
-        (np.array([0, 1, -1, 1, 0]), "[2]: found -1; expected a label: 0, 1, ...; numbers to predict are values"),
-        (np.eye(5), "found shape (5, 5) with one 1 in each row; one label per example: its place"),
-        (np.zeros((2, 2, 2, 2)), "found float64 of shape (2, 2, 2, 2); numbers in 1 to 3 dimensions"),
-        (b"PK\x03\x04 and no more", "damaged or truncated ("),
-    ],
-)
-def test_bad_labels_are_refused_in_one_line(saved, refused, value, line):
-    source = saved(value, "y.npy")
-
-    def both():
-        return arms.read_file(saved(LOGITS), PREDICTIONS, label_files.read(source))
-
-    assert refused(both).startswith(f"{source}: ")
-    assert line in refused(both)
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.csv"])

@@ -393,18 +393,18 @@ def test_a_folder_of_rights_needs_no_labels_and_classes_beside_them_are_refused(
         write(right, f"run{run}.npy")
     labels = arms.labels_of([str(tmp_path)])
     assert labels.answers is None
-    found = arms.read([str(tmp_path)], PREDICTIONS, labels)
+    found = arms.read_arm([str(tmp_path)], PREDICTIONS, labels)
     np.testing.assert_array_equal(found.answers, RIGHT)
     said = "read 400 values as 1 run of 400 right or wrong answers"
     assert found.notes == [f"{said} (churn counts changes between right and wrong)"]
     write(RUNS[0], "run5.npy")
     line = "run5.npy: found classes, and no labels; labels in a file of their own: the first one has"
-    assert line in refused(arms.read, [str(tmp_path)], PREDICTIONS, labels)
+    assert line in refused(arms.read_arm, [str(tmp_path)], PREDICTIONS, labels)
     for run, right in enumerate(RIGHT):
         write(right, f"run{run}_correct.npy")
         (tmp_path / f"run{run}.npy").unlink()
     line = "run5.npy: found classes beside right and wrong answers; one of them in all files of an arm"
-    assert line in refused(arms.read, [str(tmp_path)], PREDICTIONS, LABELS)
+    assert line in refused(arms.read_arm, [str(tmp_path)], PREDICTIONS, LABELS)
 
 
 def test_names_of_columns_cannot_command_a_terminal(write):

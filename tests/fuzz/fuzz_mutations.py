@@ -383,17 +383,12 @@ def _packed(array: np.ndarray) -> bytes:
 
 HEADERS = [
     "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000, 10), }",
-    "{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 10), }",
     "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }",
     "{'descr': '|V2147483647', 'fortran_order': False, 'shape': (), }",
     "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
     "{'descr': [('a', '<f4', (100000, 100000))], 'fortran_order': False, 'shape': (1,), }",
-    "{'descr': '<f4', 'fortran_order': False, 'shape': (1.5,), }",
     "{'descr': '<f4', 'fortran_order': 3, 'shape': (True,), }",
-    "{'descr': '<f4', 'shape': (1,), }",
-    "{'descr': 'nothing', 'fortran_order': False, 'shape': (1,), }",
     "[" * 1000,
-    "__import__('os')",
     "",
 ]
 

@@ -154,7 +154,7 @@ def labels_of(labels: Any, first: Any = None) -> Truth:
 def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
     """The runs of an arm: those in its files, or in its arrays, which have a name for messages."""
     if (paths := given.paths(arm)) is not None:
-        return examples.read(paths, kind, truth)
+        return examples.read_arm(paths, kind, truth)
     return examples.of_arrays(name, given.arrays(name, arm), kind, truth)
 
 

@@ -117,7 +117,7 @@ def data_of(given: Sequence[str]) -> str:
     raise BadArgument("labels", f"{path} is not a dump of a study", "a file with the labels")
 
 
-def read(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
+def read_arm(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
     """The runs of an arm, from what was given for it: predictions, values or losses."""
     paths = [path for pattern in given for path in metric_names.files_of(pattern)]
     for path in paths if truth and of == PREDICTIONS and truth.alone else ():
