@@ -421,11 +421,11 @@ MADE = {
     "pandas": ("pandas.DataFrame(values)", "values"),
 }
 SAYS = """
-from toolnoise.api import given
+from toolnoise.api import arguments
 import {library}
 values = [[0.5, 2.0, -1.0], [4.0, 0.25, 8.0]]
 for made in ({made},):
-    found = given.array("x", made)
+    found = arguments.array("x", made)
     print(type(found).__name__, found.astype(float).tolist() == values)
 """
 

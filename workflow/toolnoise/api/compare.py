@@ -6,7 +6,7 @@ Each compares every further arm with the first. What the arms are decides which 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolnoise.api import given
+from toolnoise.api import arguments
 from toolnoise.api.results import Result, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import arms as examples
@@ -26,8 +26,8 @@ def compare_runs(
     session: str | None = None,
     last: bool = False,
     best: bool = False,
-    lower: given.Directed = False,
-    higher: given.Directed = False,
+    lower: arguments.Directed = False,
+    higher: arguments.Directed = False,
     paired: bool = False,
     against: str | None = None,
     all_pairs: bool = False,
@@ -45,10 +45,10 @@ def compare_runs(
     from toolnoise.comparison import compared_metrics
     from toolnoise.comparison.metric_runs import read_runs
 
-    asked = given.asked_of_tables(
+    asked = arguments.asked_of_tables(
         metric, by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher, paired=paired
     )
-    runs = read_runs(given.metric_tables(tables), asked)
+    runs = read_runs(arguments.metric_tables(tables), asked)
     found = compared_metrics.compare(runs, against, all_pairs=all_pairs)
     values, block = compared_metrics.as_json(runs, found), compared_metrics.block(runs, found)
     # Other metrics have other units.
@@ -95,7 +95,7 @@ def compare_values(*arms: Any, labels: Any = None, losses: bool = False, paired:
     from toolnoise.comparison.sniff import kind_of_numbers
 
     _require_number(arms)
-    paths, kind = given.paths(arms[0]), LOSSES if losses else VALUES
+    paths, kind = arguments.paths(arms[0]), LOSSES if losses else VALUES
     if paths is not None:
         kind = kind_of_numbers(paths, kind if losses else None) or kind
     if kind == LOSSES and labels is not None:
@@ -104,10 +104,10 @@ def compare_values(*arms: Any, labels: Any = None, losses: bool = False, paired:
         labels = examples.data_of(paths)
     if kind == LOSSES:
         return _on_examples(arms, kind, None, paired=paired)
-    if given.is_path(labels):
+    if arguments.is_path(labels):
         truth = label_files.numbers(str(labels))
     else:
-        truth = label_files.of_numbers("labels", given.array("labels", labels))
+        truth = label_files.numbers_of_array("labels", arguments.array("labels", labels))
     return _on_examples(arms, kind, truth, paired=paired)
 
 
@@ -124,7 +124,7 @@ def compare_questions(
     from toolnoise.comparison.sniff import read_logs_of_arms
 
     _require_number(logs)
-    files = [given.paths(log) for log in logs]
+    files = [arguments.paths(log) for log in logs]
     if None in files:
         raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
     arms = read_logs_of_arms([log for log in files if log], Asked(metric, cluster), paired=paired)
@@ -136,15 +136,15 @@ def compare_questions(
 
 def labels_of(labels: Any, first: Any = None) -> Truth:
     """The labels in a file or an array, or those that the first arm has."""
-    if given.is_path(labels):
+    if arguments.is_path(labels):
         return label_files.read(str(labels))
     if labels is not None:
-        return label_files.of_array("labels", given.array("labels", labels))
-    if (paths := given.paths(first)) is not None:
+        return label_files.labels_of_array("labels", arguments.array("labels", labels))
+    if (paths := arguments.paths(first)) is not None:
         return examples.labels_of(paths)
     # Right and wrong answers, run x N, need none; whatever else does is told so.
-    name = given.name_of_arm(0)
-    run = given.arrays(name, first)[0]
+    name = arguments.name_of_arm(0)
+    run = arguments.arrays(name, first)[0]
     if run.ndim == 0 or run.dtype.kind not in "biu":
         allowed = "labels; or compare_runs, if these are metrics of runs"
         raise BadInput(name, "", f"found {run.dtype} of shape {run.shape}, and no labels", allowed)
@@ -153,14 +153,14 @@ def labels_of(labels: Any, first: Any = None) -> Truth:
 
 def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
     """The runs of an arm: those in its files, or in its arrays, which have a name for messages."""
-    if (paths := given.paths(arm)) is not None:
+    if (paths := arguments.paths(arm)) is not None:
         return examples.read_arm(paths, kind, truth)
-    return examples.of_arrays(name, given.arrays(name, arm), kind, truth)
+    return examples.read_arrays(name, arguments.arrays(name, arm), kind, truth)
 
 
 def _on_examples(arms: Sequence[Any], kind: str, truth: Truth | None, *, paired: bool) -> Result:
     """Arms compared by what their runs say of examples."""
-    read = [arm_of(given.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
+    read = [arm_of(arguments.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
     examples.require_comparable(read, paired=paired)
     found = comparison.compare_all(read, paired=paired)
     words = comparison_text.WORDS[found[0].kind]

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from toolnoise import streams
-from toolnoise.api import given
+from toolnoise.api import arguments
 from toolnoise.api.compare import arm_of, labels_of
 from toolnoise.api.results import POINTS, Result, in_percent, plain, row_of
 from toolnoise.base.errors import BadInput
@@ -40,7 +40,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     (0.921, 0.142)
     """
     of_all = labels_of(labels)
-    paths = given.paths(predictions) or []
+    paths = arguments.paths(predictions) or []
     if len(paths) == 1:  # scores of one file are kept: those of many need not fit into memory together
         answers = arms.read_file(paths[0], PREDICTIONS, of_all)
     else:
@@ -109,7 +109,7 @@ def churn(predictions: Any) -> Result:
     >>> tn.churn([[0, 1, 2, 0], [0, 1, 1, 0], [0, 2, 2, 0]])["churn"]["value"]
     0.3333333333333333
     """
-    arrays = given.arrays("predictions", predictions)
+    arrays = arguments.arrays("predictions", predictions)
     if len(kinds := sorted({KINDS.get(array.dtype.kind, "numbers") for array in arrays})) > 1:
         raise BadInput("predictions", "", f"found {' beside '.join(kinds)}", "one of them in all runs")
     of_runs = [_classes(array, several=len(arrays) > 1) for array in arrays]

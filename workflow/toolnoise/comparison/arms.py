@@ -126,7 +126,7 @@ def read_arm(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
     # Scores of many files need not fit into memory together.
     found = [read_file(path, of, truth)._replace(scores=None) for path in paths]
     name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
-    return joined(name, found, metric_names.numbered(paths))
+    return joined(name, found, metric_names.run_numbers(paths))
 
 
 def read_file(path: str, of: str, truth: Truth | None) -> Arm:
@@ -134,7 +134,7 @@ def read_file(path: str, of: str, truth: Truth | None) -> Arm:
     return _dumped(path, of, truth) if is_dump(path) else _arm(path, _reading(path, of, truth), truth)
 
 
-def of_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth | None) -> Arm:
+def read_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth | None) -> Arm:
     """The runs in an array, or in one of each run, which are an argument's by this name."""
     if of == LOSSES:
         return _arm(name, _of_runs(name, dict(enumerate(values)), of, None), None)
@@ -268,15 +268,15 @@ def _of_runs(path: str, runs: Mapping[Any, np.ndarray], of: str, truth: Truth | 
     values, (first, *others) = list(runs.values()), runs
     name = "" if others else first
     if of == LOSSES:
-        return readings.of_losses(path, readings.losses_of_runs(path, values))
+        return readings.read_losses(path, readings.losses_of_runs(path, values))
     if of == VALUES:
-        return readings.of_values(path, values, truth)
+        return readings.read_values(path, values, truth)
     if truth.shape:
-        return readings.of_units(path, name, values, truth)
+        return readings.read_units(path, name, values, truth)
     for array in values:
         table_files.require_array(path, array, 3)
     known = readings.known_of(path, first, truth)
-    reading = readings.of_arrays(known, runs) if others else readings.of_array(known, values[0])
+    reading = readings.read_array_a_run(known, runs) if others else readings.read_class_array(known, values[0])
     return reading._replace(name=name)
 
 
@@ -316,14 +316,14 @@ def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
         found = label_files.numbers(path)
         values = found.answers.reshape(found.shape)
         columns, wanted = (table_rows.distinct_words(each.asked) for each in (found, truth))
-        reading = readings.of_values(path, [values], truth)._replace(ids=found.ids)
+        reading = readings.read_values(path, [values], truth)._replace(ids=found.ids)
         if len(wanted) > 1 and sorted(columns) == sorted(wanted):
             reading = reading._replace(array=reading.array[..., [columns.index(name) for name in wanted]])
         return reading
     if truth.shape:
         what = f"found no array, and labels of shape {truth.shape} in {truth.source}"
         raise BadInput(path, "", what, ".npy or .npz where examples have several labels")
-    return readings.of_table(readings.known_of(path, "", truth), read_csv(path, examples=truth.examples))
+    return readings.read_class_table(readings.known_of(path, "", truth), read_csv(path, examples=truth.examples))
 
 
 def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:

@@ -251,8 +251,8 @@ def _of_two_arms(found: Sequence[MetricComparison]) -> list[Row]:
         rows += comparison_text.with_numbers(
             [
                 comparison_text.mean_row(name, each.a.mean, each.b.mean, each.difference, by),
-                ("  in SDs", "", "", *comparison_text.shown(each.hedges_g, "{:+.2f}", by)),
-                (f"  {b} is {way}, % of pairs", "", "", *comparison_text.shares(_beats(each), by)),
+                ("  in SDs", "", "", *comparison_text.estimate_cells(each.hedges_g, "{:+.2f}", by)),
+                (f"  {b} is {way}, % of pairs", "", "", *comparison_text.share_cells(_beats(each), by)),
                 (
                     "  SD",
                     *comparison_text.of_both((each.a.sd, each.b.sd)),

@@ -54,10 +54,10 @@ def read(path: str) -> Truth:
     if not names and not table_files.is_array(path):
         return _of_table(path, read_csv(path))
     array, ids = _labelled(path)
-    return of_array(path, array)._replace(ids=ids, alone=len(names) < 2)
+    return labels_of_array(path, array)._replace(ids=ids, alone=len(names) < 2)
 
 
-def of_array(path: str, array: np.ndarray) -> Truth:
+def labels_of_array(path: str, array: np.ndarray) -> Truth:
     """The labels in an array, which is a file's or an argument's: numbers, or texts that name classes."""
     if array.dtype.kind == "U":
         names, places = np.unique(array.ravel(), return_inverse=True)
@@ -80,39 +80,39 @@ def _of_table(path: str, table: "pd.DataFrame") -> Truth:
         values = table_rows.stacked(path, table, range(table.shape[1]))
         if max(values.shape) != values.size:
             raise BadInput(path, "", f"found shape {values.shape}", "one label per example")
-        return of_array(path, values.ravel())
+        return labels_of_array(path, values.ravel())
     rows, ids, _ = table_rows.layout(path, table)
     column = table_rows.labels_in(path, table, rows)
     if column is not None:
-        return of_array(path, column[1])._replace(ids=ids, alone=False)
+        return labels_of_array(path, column[1])._replace(ids=ids, alone=False)
     left = [name for name in table if role_of(name) not in ("run", "example", "index", "aside")]
     if len(left) != 1:
         raise BadInput(path, "", f"found the columns {', '.join(table)}", "labels in a column label")
     values = table_rows.stacked(path, table, [table.columns.get_loc(left[0])])[rows[0], 0]
-    return of_array(path, values)._replace(ids=ids)
+    return labels_of_array(path, values)._replace(ids=ids)
 
 
 def numbers(path: str) -> Truth:
     """The numbers in a file, finite: [N] of one column or row, [N, K] of several columns, or a study's true values."""
     if table_files.is_zipped(path) and "test_labels" in arrays.npz_names(path):
-        return of_numbers(path, prepared.targets(path)["test_labels"])
+        return numbers_of_array(path, prepared.targets(path)["test_labels"])
     if table_files.is_zipped(path) or table_files.is_array(path):
         array, ids = _labelled(path)
-        return of_numbers(path, array)._replace(ids=ids)
+        return numbers_of_array(path, array)._replace(ids=ids)
     table = read_csv(path)
     known = [place for place, name in enumerate(table) if has_names(table) and role_of(name) in ("example", "index")]
     columns = [place for place in range(table.shape[1]) if place not in known] or known
     array = table_rows.stacked(path, table, columns)
     if columns == known or not has_names(table):
-        return of_numbers(path, array)
+        return numbers_of_array(path, array)
     rows, ids, _ = table_rows.layout(path, table)
     if len(rows) > 1:
-        run = table_rows.named(table, "run")[0]
+        run = table_rows.columns_of_role(table, "run")[0]
         raise BadInput(path, run, f"found {len(rows)} runs", "a line for each example")
-    return of_numbers(path, array[rows[0]])._replace(ids=ids, asked=[table.columns[place] for place in columns])
+    return numbers_of_array(path, array[rows[0]])._replace(ids=ids, asked=[table.columns[place] for place in columns])
 
 
-def of_numbers(path: str, array: np.ndarray) -> Truth:
+def numbers_of_array(path: str, array: np.ndarray) -> Truth:
     """The numbers in an array, [N] or [N, K]."""
     table_files.require_array(path, array, 3)
     if max(array.shape) != array.size and array.ndim != 2:

@@ -179,7 +179,7 @@ def files_of(given: str) -> list[str]:
     return files
 
 
-def numbered(paths: Sequence[str]) -> list[int] | None:
+def run_numbers(paths: Sequence[str]) -> list[int] | None:
     """The number of each of several files, which is the seed in its path, or else the last number; None if two agree.
 
     A time is no number of a run.

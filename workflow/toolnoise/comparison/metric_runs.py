@@ -209,7 +209,7 @@ def _that_count(
     return filled[chosen], [said]
 
 
-def numbered(about: pd.DataFrame) -> list[str]:
+def numbered_seeds(about: pd.DataFrame) -> list[str]:
     """What stands for the seeds of runs: the numbers of their files, or their order, as `paired` says."""
     seeds, of_arms = about["seed"], about.groupby("arm", sort=False)["seed"]
     if all(str(seed).startswith(NUMBERED) for seed in seeds):
@@ -288,7 +288,7 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
     firsts, values, said = runs_of_lines(lines, metrics, asked.steps)
     about = about.loc[firsts].assign(session_of_times=None)
     if asked.paired:
-        about = about.assign(seed=numbered(about))
+        about = about.assign(seed=numbered_seeds(about))
     elif asked.seed is None and arms_are != "or one" and about["seed"].isna().all() and about["session"].isna().all():
         said.append("Runs are not paired: no column says their seeds.")
     for metric in metrics:

@@ -19,7 +19,7 @@ from toolnoise.comparison import arms as arms_on_examples
 from toolnoise.comparison.arms import is_dump
 from toolnoise.comparison.evals import inspect_logs, lines
 from toolnoise.comparison.evals.lines import Asked, Log, Scored
-from toolnoise.comparison.metric_names import files_of, numbered, require_one_scale, require_pairs
+from toolnoise.comparison.metric_names import files_of, require_one_scale, require_pairs, run_numbers
 from toolnoise.comparison.table_files import first_object, is_zipped
 from toolnoise.comparison.table_rows import by_number
 from toolnoise.formulas.outcomes import NUMBERS
@@ -182,7 +182,7 @@ def _names(logs: Sequence[Log]) -> list[str] | None:
     within = [log.rows[0].run for log in logs]
     if "" not in within and len(set(within)) == len(within) > 1:
         return within
-    numbers = numbered([log.file for log in logs])
+    numbers = run_numbers([log.file for log in logs])
     return None if numbers is None else [str(number) for number in numbers]
 
 

@@ -316,7 +316,7 @@ def _block(found: LogComparison, tests: int) -> Block:
         )
     of_both = {f"{b.name} replaces {a.name}, answers %": found.churn}
     of_both |= {"  from wrong to right": found.good_flips, "  from right to wrong": found.bad_flips}
-    rows += [(name, "", "", *comparison_text.shares(of, questions)) for name, of in of_both.items() if of is not None]
+    rows += [(line, "", "", *comparison_text.share_cells(of, questions)) for line, of in of_both.items() if of]
     for name, key in (("another run, answers %", "churn_runs"), ("another sample, answers %", "churn_samples")):
         changes = [getattr(arm, key) for arm in (a, b)]
         cells = ["" if of is None else f"{PERCENT * of.value:.2f}" for of in changes]

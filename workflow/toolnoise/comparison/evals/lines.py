@@ -62,14 +62,14 @@ class Log(NamedTuple):
     rows: Sequence[Scored]
 
 
-def number(path: str, key: str, value: Any) -> float:
+def score_number(path: str, key: str, value: Any) -> float:
     """A score as a finite number."""
     if isinstance(value, bool | int | float) and abs(value) <= LARGEST:
         return float(value)
     raise BadInput(path, key, f"found {value!r:.40}", f"a number within {LARGEST:g} of 0, or true or false")
 
 
-def field(path: str, key: str, of: Any, name: str) -> str:
+def field_text(path: str, key: str, of: Any, name: str) -> str:
     """The value of a field by its name, as a text."""
     value = of
     for part in [name] if isinstance(of, Mapping) and name in of else name.split("."):
@@ -83,7 +83,7 @@ def field(path: str, key: str, of: Any, name: str) -> str:
     return str(value)
 
 
-def chosen(path: str, found: Iterable[str], asked: str | None) -> str:
+def chosen_score(path: str, found: Iterable[str], asked: str | None) -> str:
     """The one name that is asked for; of several, one must be."""
     names = list(dict.fromkeys(found))
     if asked in names:
@@ -128,7 +128,7 @@ def read_harness_samples(path: str, asked: Asked) -> Log:
         # Documents are large, and of each line a few values are kept.
         cluster = None
         if asked.cluster:
-            cluster = task if asked.cluster == "task" and task else field(path, key, doc, asked.cluster)
+            cluster = task if asked.cluster == "task" and task else field_text(path, key, doc, asked.cluster)
         # Not every version writes its own hash.
         content = str(digest(doc) if doc else line.get("doc_hash") or digest(doc))
         about = Scored(str(line["doc_id"]), None, answer=_answer(line), cluster=cluster, content=content)
@@ -137,13 +137,13 @@ def read_harness_samples(path: str, asked: Asked) -> Log:
     full = {f"{metric},{of}": (metric, of) for _, _, of, metrics in kept for metric in metrics}
     if len(filters) == 1 and asked.metric not in full:
         full = {metric: (metric, of) for metric, of in full.values()}
-    metric, wanted = full[chosen(path, full, asked.metric)]
+    metric, wanted = full[chosen_score(path, full, asked.metric)]
     rows = []
     for key, about, of, metrics in kept:
         if of == wanted:
             if metric not in metrics:
                 raise BadInput(path, key, f"found no {metric}", "the same metrics in every line")
-            rows.append(about._replace(score=number(path, key, metrics[metric])))
+            rows.append(about._replace(score=score_number(path, key, metrics[metric])))
     shown = f"{metric},{wanted}" if len(filters) > 1 else metric
     return Log(path, task, shown, f"read as samples of lm-evaluation-harness: {shown}", rows)
 
@@ -241,7 +241,7 @@ def _scores(path: str, columns: Columns, answers: Sequence[str], metric: str | N
     """The name of the score, and the score of each line."""
     kept = _of_role(columns, "correct") or [name for name in columns if _short(name) in QUESTION_SCORES]
     if kept or metric is not None:
-        name = chosen(path, columns if metric is not None else kept, metric)
+        name = chosen_score(path, columns if metric is not None else kept, metric)
         return name, [_number(path, f"row {row + 1}, column {name}", text) for row, text in enumerate(columns[name])]
     targets = _of_role(columns, "label")
     # An answer beside a prediction is the right one.
@@ -285,4 +285,6 @@ def _short(name: str) -> str:
 
 def _number(path: str, key: str, text: str) -> float:
     known = BOOLEANS.get(text.strip().lower())
-    return number(path, key, float(text) if known is None and is_number(text) else text if known is None else known)
+    if known is None and is_number(text):
+        known = float(text)
+    return score_number(path, key, text if known is None else known)
