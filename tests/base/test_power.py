@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from toolnoise import cli
 from toolnoise.base import metric_files
 from toolnoise.comparison import sample_size
-from toolnoise.figures import style
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.power import runs_needed
 from toolnoise.stats.two_means import mean_difference
@@ -145,24 +144,6 @@ def test_more_than_a_million_runs_are_not_counted(plan):
     assert plan("--sd", 0.25, "--gain", 1e-6, "--json")["needed"][0]["runs_per_arm"] is None
 
 
-def test_the_figure_has_the_same_bytes_every_time(plan, tmp_path):
-    """So have all formats of any figure, by tests of figures/style.py."""
-    paths = [tmp_path / f"{name}.svg" for name in "ab"]
-    for path in paths:
-        plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--figure", path)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-    assert sorted(tmp_path.iterdir()) == paths, "nothing else is written"
-
-
-def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
-    monkeypatch.setattr(style, "STYLE", style.STYLE | {"svg.fonttype": "none"})
-    path = tmp_path / "curves.svg"
-    plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--figure", path)
-    drawn = path.read_text()
-    for words in ("a gain of 0.3 points: 13 runs", "runs per arm", "power of tests at 0.05, %"):
-        assert words in drawn
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -178,7 +159,6 @@ def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
         (["--sd", 1, "--level", 0], "--level: found 0; a share between 0 and 1"),
         (["--sd", 1, "--power", 1], "--power: found 1; a share between 0 and 1"),
         (["--sd", 1, "--power", 0.04], "--power: found 0.04; more than the level, 0.05"),
-        (["--sd", 1, "--figure", "curves.jpg"], "--figure: found curves.jpg; a name ending in .pdf, .svg, .png"),
         (["--gain", "two"], "invalid float value: 'two'"),
         (["--pilot", "nowhere.csv"], "nowhere.csv: no such file; expected a metric file"),
         (["--sd", "0.3", "--sd-runs", "9" * 21], f"--sd-runs: found {'9' * 21}; 2 to 1000000 runs"),

@@ -119,7 +119,7 @@ def test_an_import_loads_nothing_that_a_function_needs():
     assert done.stdout == "set()\n" * 3
 
 
-@pytest.mark.parametrize("name", ["check", "compare", "decide", "noise"])
+@pytest.mark.parametrize("name", ["check", "churn", "compare", "decide", "noise"])
 def test_the_examples_of_each_function_are_true(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(importlib.import_module(f"toolnoise.api.{name}"))

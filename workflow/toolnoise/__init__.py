@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 # Each public name, and the module of the API that has it.
 _MODULES = dict.fromkeys(("compare_runs", "compare_predictions", "compare_values", "compare_questions"), "compare")
 _MODULES |= dict.fromkeys(("plan", "gate", "keep"), "decide")
-_MODULES |= {"churn": "noise", "noise": "noise", "check": "check", "read_results": "read"}
+_MODULES |= {name: name for name in ("churn", "noise", "check")} | {"read_results": "read"}
 __all__ = ["BadInput", "__version__", *_MODULES]
 
 
