@@ -20,7 +20,7 @@ QUESTIONS, PASSAGE = 100, 5
 ABILITY = {"a": 0.5, "b": 0.57}
 RUNS = (1, 2)
 INSPECTED = 12
-ARCHIVE = Path(__file__).parent / "unit/eval_logs.tar.xz"
+ARCHIVE = Path(__file__).parent / "comparison/eval_logs.tar.xz"
 TASKS = {
     "sums": """
 task: sums

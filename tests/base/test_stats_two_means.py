@@ -11,9 +11,13 @@ from scipy import stats
 
 from toolnoise import cli
 from toolnoise.base import metric_files
-from toolnoise.comparison import two_arm_power
-from toolnoise.comparison.partly_paired import partly_paired_difference
-from toolnoise.comparison.two_arms import hedges_g, paired_difference, probability_of_improvement
+from toolnoise.comparison import sample_size
+from toolnoise.comparison.two_arms import (
+    hedges_g,
+    paired_difference,
+    partly_paired_difference,
+    probability_of_improvement,
+)
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import UNDEFINED
 from toolnoise.stats.power import runs_needed
@@ -185,7 +189,7 @@ OF_STUDIES = np.random.Generator(np.random.Philox(8))
 
 def test_a_difference_of_one_sd_takes_seventeen_runs():
     # The textbook's number, for two arms, 80 % and 5 %.
-    assert runs_needed(lambda runs: two_arm_power.difference_power(runs, 1, 1)) == 17
+    assert runs_needed(lambda runs: sample_size.difference_power(runs, 1, 1)) == 17
 
 
 def rejected(runs, spread, shift, decide):
@@ -198,12 +202,12 @@ def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(r
     share = rejected(
         runs, 1, difference, lambda *arms: [mean_difference(*both).pvalue <= 0.05 for both in zip(*arms, strict=True)]
     )
-    assert two_arm_power.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
+    assert sample_size.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
 
 
 def test_no_plan_has_two_runs_an_arm_which_compare_does_not_test(plan):
-    assert two_arm_power.difference_power(2, 100, 1) == 0
-    assert two_arm_power.difference_power(np.array([2, 3]), 100, 1).tolist() == [0, pytest.approx(1)]
+    assert sample_size.difference_power(2, 100, 1) == 0
+    assert sample_size.difference_power(np.array([2, 3]), 100, 1).tolist() == [0, pytest.approx(1)]
     assert plan("--sd", 0.01, "--gain", 50, "--json")["needed"][0]["runs_per_arm"] == 3
     two, three = plan("--sd", 0.25, "--sd-runs", 10, "--runs", 2, 3, "--json")["shown"]
     assert (two["gain"], two["gain_low"], two["gain_high"]) == (None, None, None)
@@ -214,8 +218,8 @@ def test_no_plan_has_two_runs_an_arm_which_compare_does_not_test(plan):
 @settings(max_examples=15)
 @given(st.integers(3, 500), st.sampled_from([0.01, 0.05]), st.sampled_from([0.8, 0.9]))
 def test_what_some_runs_can_show_needs_just_so_many(runs, level, wanted):
-    difference = two_arm_power.detectable_difference(runs, level, wanted)
-    assert two_arm_power.difference_power(runs, 0.25 * difference, 0.25, level) == pytest.approx(wanted)
+    difference = sample_size.detectable_difference(runs, level, wanted)
+    assert sample_size.difference_power(runs, 0.25 * difference, 0.25, level) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("pilot_runs", [None, 5])
@@ -224,7 +228,7 @@ def test_how_often_chance_alone_makes_a_difference(pilot_runs):
     sd = 1 if pilot_runs is None else OF_STUDIES.normal(0, 1, (20_000, pilot_runs)).std(axis=1, ddof=1)
     # Against a pilot of its own each, the share of studies whose difference is this many of its SDs.
     share = np.mean(np.abs(arms[1] - arms[0]) >= 1.2 * sd)
-    assert two_arm_power.chance_difference(1.2, 1, 3, pilot_runs and pilot_runs - 1) == pytest.approx(share, abs=0.012)
+    assert sample_size.chance_difference(1.2, 1, 3, pilot_runs and pilot_runs - 1) == pytest.approx(share, abs=0.012)
 
 
 CELL = ("smallcnn", "digits", "cpu")
@@ -268,7 +272,7 @@ def test_a_pilots_sd_and_its_interval_are_in_points(plan, pilot):
     wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
     assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
     (needed,) = found["needed"]
-    assert needed["runs_per_arm"] == runs_needed(lambda runs: two_arm_power.difference_power(runs, 0.3, 0.25))
+    assert needed["runs_per_arm"] == runs_needed(lambda runs: sample_size.difference_power(runs, 0.3, 0.25))
     assert (needed["runs_per_arm_low"], needed["runs_per_arm_high"]) == (7, 38)
     assert [chance["runs_per_arm"] for chance in needed["by_chance"]] == [1, 10]
 

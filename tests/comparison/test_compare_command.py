@@ -1,4 +1,4 @@
-"""What is computed and said of two or more sets of runs, and how they are given."""
+"""What is computed and said of two or more sets of runs, how they are given, and `toolnoise compare` as one runs it."""
 
 import itertools
 import json
@@ -10,7 +10,7 @@ from scipy import stats
 import toolnoise as tn
 from toolnoise.base import noise_sources
 from toolnoise.base.spec import Spec
-from toolnoise.comparison import arms, comparison, comparison_text, crossed, read_arms
+from toolnoise.comparison import arms, comparison, comparison_text
 from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.two_arms import probability_of_improvement
@@ -59,8 +59,8 @@ def measured(found, quantity):
     return found.further[quantity] if quantity in found.further else getattr(found, quantity)
 
 
-def compared(a, b, assumption="independent"):
-    (found,) = comparison.compare_all([a, b], assumption)
+def compared(a, b, paired=False):
+    (found,) = comparison.compare_all([a, b], paired=paired)
     return found
 
 
@@ -111,66 +111,6 @@ def test_paired_arms_are_compared_draw_by_draw():
     assert "paired t over 6 draws" in verdict(paired)
 
 
-def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_but_a_reason():
-    a, b = of_draws(range(3)), of_draws(range(10, 13), 0.05, 2)
-    found = compared(a, b)
-    scores = [accuracies(answers.answers, LABELS) for answers in (a, b)]
-    assert found.sd_ratio.value == pytest.approx(np.std(scores[1]) / np.std(scores[0]))
-    assert np.isnan(found.sd_ratio[1:]).all()
-    (line,) = (line for line in printed([found]).splitlines() if line.startswith("  SD "))
-    assert line.rstrip().endswith("too few runs to tell")
-
-
-def test_the_sd_of_two_runs_ends_at_a_half():
-    a, b = (
-        answers._replace(answers=np.where(np.arange(400) < 200, LABELS, 9 * np.ones((2, 1), int)))
-        for answers in (arm(0.3, 2), arm(0.3, 2))
-    )
-    a.answers[0, :40] = 9
-    found = compared(a, b).a.sd
-    assert found.value * np.sqrt(1 / stats.chi2.ppf(0.025, 1)) > 0.5
-    assert (found.low < found.value, found.high) == (True, 0.5)
-
-
-@pytest.mark.parametrize("shared", [1, 2, 4])
-def test_draws_of_one_arm_alone_count_too(shared):
-    a, b = of_draws(range(6)), of_draws(range(6 - shared, 12 - shared), 0.05, 2)
-    found = compared(a, b)
-    apart = compared(a, b._replace(drawn=[dict.fromkeys(ALL, draw) for draw in range(10, 16)]))
-    assert (found.way, found.n_draws, found.n_draws_each) == ("partly paired", shared, (6, 6))
-    # A draw that is in both arms gives all quantities an interval, and no run of it is left out.
-    for quantity in ("churn_difference", "churn_ratio", "sd_ratio"):
-        one, other = measured(found, quantity), measured(apart, quantity)
-        assert one.value == pytest.approx(other.value), quantity
-        assert one.low < one.value < one.high, quantity
-    of_pairs = np.isfinite(found.further["same_draw"]["churn"].low)
-    assert of_pairs == (shared > 1)
-    of_all = (
-        shared * found.further["same_draw"]["churn"].value + (36 - shared) * found.further["other_draws"]["churn"].value
-    ) / 36
-    assert of_all == pytest.approx(apart.further["other_draws"]["churn"].value)
-    sources = "init, shuffle, augment and dropout"
-    said = f"Partly paired: {shared} draws of {sources} are in both arms, of 6 in A and 6 in B; all runs count."
-    assert said in printed([found])
-
-
-def test_pairs_that_agree_weigh_more_and_the_output_says_how_much():
-    a, b = of_draws(range(8)), of_draws(range(2, 12), 0.05, 2)
-    found = compared(a, b)
-    means = found.b.mean.value - found.a.mean.value
-    both = ((a, slice(2, 8)), (b, slice(0, 6)))
-    alone = compared(*(of._replace(answers=of.answers[rows], drawn=of.drawn[rows]) for of, rows in both))
-    assert alone.way == "paired"
-    weight = found.pair_weight
-    assert 0.2 < weight < 1
-    expected = weight * alone.difference.value + (1 - weight) * means
-    assert found.difference.value == pytest.approx(expected)
-    text = printed([found])
-    assert "draws of init, shuffle, augment and dropout are in both arms, of 8 in A and 10 in B; all runs count" in text
-    share = round(100 * weight)
-    assert f"weighs the mean difference of pairs by {share} % and that of all runs by {100 - share} %." in text
-
-
 def test_runs_of_a_draw_count_as_one_of_it():
     numbers = np.repeat(range(4), 3)
     a, b = of_draws(numbers), of_draws(numbers + 10, 0.2, 2)
@@ -204,13 +144,6 @@ def test_any_two_variants_are_paired_or_have_no_winner(one, other):
     assert any(source in text for source in fixed)
 
 
-def test_draws_of_what_a_variant_fixes_pair_it_with_others():
-    seeds = [draw * noise_sources.DRAW + run for draw in (1, 2, 3) for run in (1, 2)]
-    impl = arm(0.3, 6)._replace(drawn=drawn("impl", seeds, draw=1))
-    found = compared(arm(0.3, 3, 2)._replace(drawn=drawn("algo", [1, 2, 3])), impl)
-    assert (found.way, found.n_draws, found.b.n_draws) == ("paired", 3, 3)
-
-
 def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
     better = verdict(compared(arm(0.4, 6), arm(0.2, 6, 2)))
     assert better.startswith("B is better than A: accuracy +")
@@ -218,25 +151,6 @@ def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
     worse = verdict(compared(arm(0.2, 6, 2), arm(0.4, 6)))
     assert worse.startswith("A is better than B: accuracy +")
     assert better.split(";")[0][len("B is better than A") :] == worse.split(";")[0][len("A is better than B") :]
-
-
-def test_digits_of_accuracies_follow_the_uncertainty_of_the_difference():
-    """20 pairs on 400 examples, whose differences are 0.25 points or none."""
-    a = np.where(np.random.Generator(np.random.Philox(1)).random((20, 400)) < 0.3, (LABELS + 1) % 4, LABELS)
-    b = a.copy()
-    b[np.arange(10), (a[:10] == LABELS).argmax(axis=1)] = 9
-    found = compared(answers_of(a), answers_of(b), "paired")
-    half = 100 * stats.t.isf(0.025, 19) * (a == b).all(axis=1).std(ddof=1) / 400 / np.sqrt(20)
-    assert 0.01 < half < 0.1
-    line = next(line for line in printed([found]).splitlines() if line.startswith("accuracy %"))
-    means = [f"{100 * (arm == LABELS).mean():.3f}" for arm in (a, b)]
-    assert line.split()[2:5] == [*means, "-0.125"]
-
-
-def test_a_difference_within_noise_is_not_called_a_gain():
-    found = compared(arm(0.3, 5), arm(0.3, 5, 2))
-    assert found.difference.low < 0 < found.difference.high
-    assert verdict(found).startswith("No significant difference between B and A: accuracy ")
 
 
 def test_single_runs_have_a_difference_but_no_winner():
@@ -263,17 +177,6 @@ def test_what_holds_on_these_examples_alone_says_so():
 
 
 @pytest.mark.parametrize("paired", [False, True])
-def test_the_interval_over_runs_and_examples_has_the_mean_squares_of_both(paired):
-    a, b = arm(0.4, 5), arm(0.3, 5, 2)
-    found = compared(a, b, "paired" if paired else "independent")
-    rights = [(each.answers == LABELS).astype(float) for each in (a, b)]
-    # That of evaluation logs is held against SciPy.
-    squares = crossed.squares(*rights, np.ones(400, int), paired=paired)
-    assert found.difference_over_both == pytest.approx(crossed.tested(squares, 400, np.nan).effect, rel=1e-9)
-    assert np.isnan(compared(arm(0.4, 1), b).difference_over_both.low)
-
-
-@pytest.mark.parametrize("paired", [False, True])
 def test_of_new_runs_on_new_examples_95_percent_of_intervals_have_the_true_difference(paired):
     """Whether a run is right: the sum of what the run, the example and both have in common is above a threshold."""
     draw = np.random.Generator(np.random.Philox(11))
@@ -288,7 +191,7 @@ def test_of_new_runs_on_new_examples_95_percent_of_intervals_have_the_true_diffe
             parts = (of_runs, draw.normal(size=count), draw.normal(size=(5, count)))
             right = mean + sum(sd * part for sd, part in zip(sds, parts, strict=True)) > 0
             arms_drawn.append(Arm("", right.astype(int), np.ones(count, int), np.ones(count, int)))
-        (found,) = comparison.compare_all(arms_drawn, "paired" if paired else "independent")
+        (found,) = comparison.compare_all(arms_drawn, paired=paired)
         for name in covered:
             _, low, high = getattr(found, name)
             covered[name] += low <= true <= high
@@ -307,15 +210,6 @@ def test_bit_identical_runs_are_one_run():
     assert "The 5 runs of B are bit-identical and count as one." in found.notes
     half = copies[0]._replace(answers=arm(0.3, 5).answers, bits=["x", "x", "y", "z", "w"])
     assert "Of the 5 runs of A, 4 differ; runs that are bit-identical count as one." in compared(half, b).notes
-
-
-def test_the_same_runs_twice_are_equal_for_sure():
-    a = arm(0.3, 4)._replace(bits=list("wxyz"))
-    found = compared(a, a._replace(file="b.npy"))
-    assert (found.way, found.n_draws) == ("paired", 4)
-    assert found.difference == (0, 0, 0)
-    assert verdict(found).startswith("Both have the same accuracy.")
-    assert "4 runs of B are bit-identical with runs of A." in found.notes
 
 
 def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
@@ -341,14 +235,6 @@ def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
     assert compared(known, other).way == "paired"
 
 
-def test_equal_predictions_of_two_arms_may_be_luck():
-    """On an easy test set two runs may both be right on everything and yet be two runs."""
-    a, b = arm(0, 1), arm(0, 1)
-    assert compared(a, b).same_draws == []
-    assert np.isnan(compared(a, b).further["same_draw"]["churn"].value)
-    assert verdict(compared(a, b)) == "Both have the same accuracy."
-
-
 def test_cross_entropy_is_compared_where_there_are_scores():
     a, b = arm(0.3, 3, entropies=np.array([1.0, 1.1, 1.2])), arm(0.3, 3, 2, entropies=np.array([0.9, 1.0, 1.1]))
     assert compared(a, b).further["cross_entropy_difference"].value == pytest.approx(-0.1)
@@ -358,23 +244,6 @@ def test_cross_entropy_is_compared_where_there_are_scores():
     assert found.further["cross_entropy_difference"] is found.b.further["cross_entropy_mean"] is None
     assert "cross-entropy" not in printed([found])
     assert "B: no scores." in found.notes
-
-
-@pytest.mark.parametrize(
-    ("assumption", "said", "way"),
-    [
-        ("independent", "every run of A and B has draws of its own (not paired, no same start)", "independent"),
-        ("paired", "run s of A and run s of B have the same draws (paired)", "paired"),
-        ("same start", "all runs start from the same weights (same start)", "one draw"),
-    ],
-)
-def test_what_is_assumed_is_said(assumption, said, way):
-    found = compared(arm(0.3, 4), arm(0.2, 4, 2), assumption)
-    assert found.notes == [f"Assumed: {said}."]
-    assert found.way == way
-    known = arm(0.3, 2)._replace(drawn=drawn("algo", [1, 2]))
-    assert compared(known, arm(0.2, 2, 2)._replace(drawn=drawn("algo", [1, 2]))).notes == []
-    assert compared(known, arm(0.2, 4, 2)).notes[0].startswith("Assumed: every run of B has draws of its own")
 
 
 def test_more_than_two_arms_are_compared_with_the_first_by_holm():
@@ -412,31 +281,6 @@ def test_every_comparison_can_be_told_and_read_by_programs(runs):
     assert plain["b"]["n_missing"] == 2
 
 
-@pytest.mark.parametrize(("seeds", "others"), [((1, 2), (3, 4, 5, 6)), ((1, 2), (3, 4)), ((1, 2), (2, 3, 4, 5, 6))])
-def test_two_runs_that_are_not_all_pairs_decide_nothing(seeds, others):
-    a, b = of_draws(seeds), of_draws(others, 0.3, 2)
-    for one, other, few in ((a, b, "A"), (b, a, "B")):
-        found = compared(one, other)
-        assert found.way == "two draws"
-        assert np.isnan([found.pvalue, found.pvalue_holm, found.difference.low, found.hedges_g.value]).all()
-        means = [accuracies(arm.answers, LABELS).mean() for arm in (one, other)]
-        assert found.difference.value == pytest.approx(means[1] - means[0])
-        assert f"two runs of {few}" in verdict(found) or len(seeds) == len(others)
-        assert "two runs" in verdict(found) and "make a third" in verdict(found)
-        text = printed([found])
-        assert "is better" not in text and "p = " not in text and "nan" not in text
-    assert compared(of_draws((1, 2)), of_draws((1, 2), 0.3, 2)).pvalue < 1
-
-
-def test_arms_far_apart_and_hardly_noisy_are_compared_too():
-    a = arm(0.5, 1).answers.repeat(3, axis=0)
-    a[[1, 2], [0, 1]] = (a[0, :2] + 1) % 4
-    b = LABELS[np.newaxis].repeat(3, axis=0)
-    b[[1, 2], [0, 1]] = 3
-    found = comparison.compare_all([answers_of(a), answers_of(b)])[0]
-    assert verdict(found).startswith("B is better than A: accuracy +")
-
-
 # The runs of a method in one file, or in one file a run
 
 
@@ -454,7 +298,7 @@ def folder(tmp_path):
 
 
 def read(*given, source="y.npy"):
-    return arms.read([str(one) for one in given], PREDICTIONS, Truth(str(source), TRUE, len(TRUE)))
+    return arms.read_arm([str(one) for one in given], PREDICTIONS, Truth(str(source), TRUE, len(TRUE)))
 
 
 def test_a_folder_a_pattern_and_what_a_shell_makes_of_it_are_the_same_runs(folder, monkeypatch):
@@ -466,12 +310,6 @@ def test_a_folder_a_pattern_and_what_a_shell_makes_of_it_are_the_same_runs(folde
         assert (len(found.entropies), found.classes, len(set(found.bits)), found.drawn) == (3, 3, 3, None)
     assert read(*files).file == f"{files[0]} ... {files[2]}"
     assert read(folder).file == str(folder)
-
-
-def test_runs_of_classes_and_of_scores_can_stand_together(folder):
-    np.savetxt(folder / "run3.csv", CLASSES[0], fmt="%d")
-    found = read(folder)
-    assert (len(found.answers), found.entropies, found.bits, found.classes) == (4, None, None, 3)
 
 
 def test_of_several_files_each_is_one_run(folder, refused):
@@ -493,15 +331,14 @@ def test_what_is_no_arm_is_refused(folder, tmp_path_factory, refused):
 def test_more_is_not_assumed_than_can_be(folder, refused):
     three, two, one = read(folder), read(*sorted(folder.glob("*.npy"))[:2]), read(folder / "run0.npy")
     known = three._replace(drawn=[{}] * 3, file="known.npy")
-    arms.require_comparable([three, three], "paired")
-    for of, assumption, line in (
-        ([three, two], "paired", "paired: found 3, 2 runs; equal numbers of runs"),
-        ([three, known], "same start", "same_start: the draws of known.npy are known; only for files of your own"),
-        ([one, one, one], "independent", "arms: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
+    arms.require_comparable([three, three], paired=True)
+    for of, paired, line in (
+        ([three, two], True, "paired: found 3, 2 runs; equal numbers of runs"),
+        ([three, known], True, "paired: the draws of known.npy are known; only for files of your own"),
+        ([one, one, one], False, "arms: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
     ):
-        assert line in refused(arms.require_comparable, of, assumption)
+        assert line in refused(lambda of=of, paired=paired: arms.require_comparable(of, paired=paired))
     for given, options, line in (
-        ([TRUE] * 2, {"paired": True, "same_start": True}, "paired: found same_start, too; one of them"),
         ([TRUE] * 27, {}, "arms: found 27 arms; at most 26"),
         ([TRUE], {}, "arms: found 1; two or more arms"),
     ):
@@ -524,16 +361,80 @@ def test_paired_files_are_paired_by_the_numbers_in_their_names_or_columns(name, 
     shell, ordered, other = (read(*(paths[number] for number in of)) for of in ((1, 10, 2), (1, 2, 10), (2, 10, 11)))
     np.testing.assert_array_equal(shell.answers, ordered.answers)
     np.testing.assert_array_equal(ordered.answers, [np.roll(TRUE, number) for number in (1, 2, 10)])
-    arms.require_comparable([shell, ordered], "paired")
+    arms.require_comparable([shell, ordered], paired=True)
     arms.require_comparable([shell, other])
     first = "4, 5, 13" if name.endswith("csv") else "1, 2, 10"
-    line = refused(arms.require_comparable, [shell, other], "paired")
+    line = refused(lambda: arms.require_comparable([shell, other], paired=True))
     assert line.startswith(f"paired: found runs {first} in ")
     assert line.endswith("; the same runs in each arm")
 
 
-@pytest.mark.parametrize(
-    "name", ["2026-01-02/10-11-{}/p.npy", "run-20260102_1011{}-ab{}/p.npy", "p_2026-01-02T10-{}.npy"]
-)
-def test_a_time_in_the_name_of_a_file_is_no_number_of_a_run(name):
-    assert read_arms.numbered([name.replace("{}", str(number)) for number in (12, 13)]) is None
+# As a person runs it: on cells of a study, and on files that another program wrote
+
+
+CELL = "results/small/predictions/smallcnn/digits/cpu"
+
+
+@pytest.fixture
+def study(small_study, monkeypatch):
+    """The folder of the small study, which is the current one."""
+    monkeypatch.chdir(small_study)
+    return small_study
+
+
+def test_two_cells_are_compared_by_the_labels_of_their_study(study, toolnoise, printed_by_verb):
+    done = toolnoise(study, "compare", f"{CELL}/algo_impl.npy", f"{CELL}/impl.npy")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    about = [f"A: {CELL}/algo_impl.npy, 2 runs", f"B: {CELL}/impl.npy, 2 runs of 1 draw", "500 examples"]
+    place = lines.index(about[0])
+    assert lines[place : place + 3] == about
+    found = json.loads(printed_by_verb("compare", f"{CELL}/algo_impl.npy", f"{CELL}/impl.npy", "--json"))
+    logits, labels = (np.load(study / f"{CELL}/impl.npy"), np.load(study / "results/small/data/digits.npz"))
+    accuracy = (logits.argmax(axis=2) == labels["test_labels"]).mean()
+    assert found["b"]["accuracy_mean"]["value"] == pytest.approx(accuracy)
+    assert found["verdict"] == " ".join([lines[0], *lines[lines.index("", 2) + 1 : place]])
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(["algo_impl", "impl", "control"], 2)))
+@pytest.mark.usefixtures("study")
+def test_variants_of_a_study_are_paired_or_one_draw(printed_by_verb, one, other):
+    found = json.loads(printed_by_verb("compare", f"{CELL}/{one}.npy", f"{CELL}/{other}.npy", "--json"))
+    assert found["way"] == "one draw"
+    assert found["pvalue"] is None
+    if found["accuracy_difference"]["value"]:
+        assert found["verdict"].startswith("No winner: ")
+        assert "one draw of init, shuffle and augment, and luck cannot be ruled out. " in found["verdict"]
+
+
+@pytest.mark.usefixtures("study")
+def test_control_runs_answer_alike(printed_by_verb):
+    found = json.loads(printed_by_verb("compare", f"{CELL}/control.npy", f"{CELL}/control.npy", "--json"))
+    assert (found["verdict"], found["same_draw"]["churn"]["value"]) == ("Both have the same accuracy.", 0)
+
+
+def test_a_method_may_have_one_file_a_run_and_more_than_two_methods_are_compared(
+    here, printed_by_verb, refused_by_verb
+):
+    rng = np.random.Generator(np.random.Philox(1))
+    labels = rng.integers(0, 3, 200)
+    np.save(here / "y.npy", labels)
+    for name, strength in (("a", 1), ("b", 3), ("c", 1)):
+        (here / name).mkdir()
+        for run in range(4):
+            np.save(here / name / f"{run}.npy", rng.normal(size=(200, 3)) + strength * np.eye(3)[labels])
+    patterns = ["a/*.npy", "b", "c/[0-9].npy"]
+    said = printed_by_verb("compare", "--labels", "y.npy", *patterns, "--paired", "--json")
+    first, second = json.loads(said)["comparisons"]
+    assert first["verdict"].startswith("B is better than A: ") and "paired t over 4 draws" in first["verdict"]
+    assert "better" not in second["verdict"]
+    # As a shell makes of patterns: unquoted they are refused, with --arm they are arms.
+    files = {name: [f"{name}/{run}.npy" for run in range(4)] for name in "abc"}
+    arms = [part for each in files.values() for part in ("--arm", *each)]
+    again = printed_by_verb("compare", "--labels", "y.npy", *arms, "--paired", "--json")
+    for one, other in zip(json.loads(again)["comparisons"], (first, second), strict=True):
+        assert one["accuracy_difference"] == other["accuracy_difference"]
+    said = refused_by_verb("compare", "--labels", "y.npy", *files["a"], *files["b"])
+    assert said.startswith("toolnoise: command line: ARMS: found 8 methods of one run each; quote the pattern")
+    assert "two or more arms" in refused_by_verb("compare", "--labels", "y.npy", "a")
+    assert "found both ARMS and --arm" in refused_by_verb("compare", "a", "--arm", "b", "--arm", "c")

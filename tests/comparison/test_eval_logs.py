@@ -7,7 +7,6 @@ and other code in float64.
 import importlib.util
 import json
 import random
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,9 @@ from toolnoise import cli
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.comparison.comparison_text import laid_out
-from toolnoise.comparison.evals import compared_logs, inspect_logs, log_files
-from toolnoise.comparison.evals.scored import Asked, Scored
-from toolnoise.comparison.sniff import sniff
+from toolnoise.comparison.evals import compared_logs, inspect_logs
+from toolnoise.comparison.evals.lines import Asked, Scored
+from toolnoise.comparison.sniff import Runs, read_logs_of_arms, sniff
 
 ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")
 
@@ -40,10 +39,10 @@ def lines(path):
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
-def compared(*arms, metric=None, cluster=None, assumption="independent"):
+def compared(*arms, metric=None, cluster=None, paired=False):
     given = [[arm] if isinstance(arm, str) else arm for arm in arms]
-    read = log_files.read_all(given, Asked(metric, cluster), paired=assumption == "paired")
-    (found,) = compared_logs.compare_all(read, cluster, assumption)
+    read = read_logs_of_arms(given, Asked(metric, cluster), paired=paired)
+    (found,) = compared_logs.compare_all(read, cluster, paired=paired)
     return found
 
 
@@ -54,11 +53,11 @@ def runs(scores, groups=None, answers=None):
         answer = None if answers is None else str(answers[run, question, sample])
         cluster = groups and str(groups[question])
         made[run].append(Scored(f"q{question}", float(score), sample=str(sample), answer=answer, cluster=cluster))
-    return log_files.Runs("arm", "score", ["made"], made, None)
+    return Runs("arm", "score", ["made"], made, None)
 
 
-def of_arrays(a, b, groups=None, assumption="independent"):
-    (found,) = compared_logs.compare_all([runs(a, groups), runs(b, groups)], groups and "group", assumption)
+def of_arrays(a, b, groups=None, paired=False):
+    (found,) = compared_logs.compare_all([runs(a, groups), runs(b, groups)], groups and "group", paired=paired)
     return found
 
 
@@ -114,11 +113,6 @@ def test_samples_enter_by_the_mean_of_a_question(drawn):
     test = stats.ttest_rel(b[0].mean(axis=1), a[0].mean(axis=1))
     assert found.difference[1:] == pytest.approx(tuple(test.confidence_interval()), rel=1e-12)
     assert (found.a.n_samples, found.b.n_samples) == ((8, 8), (8, 8))
-    of_samples = sum(arm[0].var(axis=1, ddof=1).sum() / 8 for arm in (a, b)) / 40**2
-    # All answers are drawn alike, so samples are all that varies.
-    whole = np.var(b[0].mean(axis=1) - a[0].mean(axis=1), ddof=1) / 40
-    assert found.parts.samples == pytest.approx(min(of_samples / whole, 1))
-    assert found.parts.questions == pytest.approx(1 - found.parts.samples)
 
 
 # Several runs: crossed with questions
@@ -142,7 +136,7 @@ def mean_squares(arms):
 @pytest.mark.parametrize("paired", [False, True])
 def test_the_interval_over_runs_and_questions_has_the_mean_squares_of_both(paired, drawn):
     a, b = (drawn.random((5, 60)) + 0.3 * drawn.random((5, 1)) + drawn.random(60) for _ in "ab")
-    found = of_arrays(a, b, assumption="paired" if paired else "independent")
+    found = of_arrays(a, b, paired=paired)
     d = (b - a).mean(axis=0)
     of_questions = d.var(ddof=1) / 60
     of_runs, of_both = mean_squares([b - a] if paired else [a, b])
@@ -181,8 +175,7 @@ def test_one_draw_two_runs_or_the_same_runs_say_nothing_about_the_methods(drawn)
             said = compared_logs.as_json([found])["verdict"]
             assert f"This says nothing about the methods: {why}" in said
             assert ("for this pair of runs" in said) == (found.a.n_runs == found.b.n_runs == 1)
-    assert of_arrays(a, b, assumption="same start").way == "one run"
-    assert of_arrays(a[:2], b[:2], assumption="paired").way == "paired"
+    assert of_arrays(a[:2], b[:2], paired=True).way == "paired"
     assert of_arrays(a, np.concatenate([b, a[:1]])).way == "independent"
 
 
@@ -198,32 +191,8 @@ def test_equal_runs_count_as_one(drawn):
     some, each = of_arrays(a[[0, 1, 2, 0]], b), of_arrays(a, b)
     said = "Of the 4 runs of A, 3 differ; runs that are equal in all scores count as one."
     assert some.notes[0] == said
-    assert (some.difference, some.parts) == (each.difference, each.parts)
+    assert some.difference == each.difference
     assert "over 3 + 3 runs" in compared_logs.as_json([some])["verdict"]
-
-
-def test_paired_runs_of_which_one_is_equal_are_one_pair(drawn):
-    a, b = drawn.integers(0, 2, (2, 4, 50)).astype(float)
-    found = of_arrays(a[[0, 0, 1, 2]], b, assumption="paired")
-    pairs = of_arrays(a[:3], [b[:2].mean(axis=0), *b[2:]], assumption="paired")
-    assert (found.difference, found.n_pairs) == (pytest.approx(pairs.difference), 3)
-    assert "over 3 pairs of runs" in compared_logs.as_json([found])["verdict"]
-    assert of_arrays(a[[0, 0, 0, 0]], b, assumption="paired").way == "one run"
-
-
-def test_answers_tell_runs_apart_and_a_rerun_of_one_log_is_no_run_of_its_own(logs, here, capsys):
-    scores, answers = np.ones((2, 9, 1)), np.array(["x", "y"]).repeat(9).reshape(2, 9, 1)
-    (found,) = compared_logs.compare_all([runs(scores, answers=answers)] * 2)
-    assert (found.way, found.a.n_runs, found.notes) == ("same runs", 2, ["Both: made."])
-    for arm in "ab":
-        (here / arm).mkdir()
-        for day in (1, 2):
-            text = Path(samples(logs, f"{arm}1")).read_text()
-            (here / f"{arm}/samples_choices_2026-01-0{day}T10-00-00.123456.jsonl").write_text(text)
-    text = said(capsys, "a", "b", "--metric", "acc")
-    assert "The 2 runs of A are equal in all scores and answers and count as one.\n" in text
-    assert "This says nothing about the methods: another training run of A or B may differ by more." in text
-    assert "another run" not in text
 
 
 def test_arms_that_never_differ_leave_room_for_what_few_questions_cannot_show():
@@ -288,15 +257,6 @@ def test_filters_of_the_harness_are_chosen_by_its_own_names(logs):
         compared(a, b, metric="acc")
 
 
-def test_the_answer_to_a_choice_is_the_likeliest(logs):
-    found = compared(samples(logs, "a1"), samples(logs, "b1"), metric="acc")
-    likeliest = [
-        [int(np.argmax([float(odds) for odds, _ in line["filtered_resps"]])) for line in lines(samples(logs, arm))]
-        for arm in ("a1", "b1")
-    ]
-    assert found.churn.value == pytest.approx(np.mean(np.not_equal(*likeliest)))
-
-
 def test_several_files_are_runs_and_files_of_several_tasks_have_further_questions(logs, here):
     found = compared(*([samples(logs, f"{arm}{run}") for run in (1, 2)] for arm in "ab"), metric="acc")
     assert (found.a.n_runs, found.b.n_runs, found.n_questions) == (2, 2, 100)
@@ -316,7 +276,7 @@ def test_paired_logs_are_paired_by_the_numbers_in_their_names(drawn):
     for arm, scores in zip("ab", drawn.integers(0, 2, (2, 12, 9)), strict=True):
         for seed in (1, 2, 10, 11):
             table(f"{arm}_seed{seed}.csv", enumerate(scores[seed]), "id,correct")
-    asked = {"assumption": "paired"}
+    asked = {"paired": True}
     shell, ordered = (
         compared([f"a_seed{seed}.csv" for seed in of], [f"b_seed{seed}.csv" for seed in (1, 2, 10)], **asked)
         for of in ((1, 10, 2), (1, 2, 10))
@@ -324,20 +284,6 @@ def test_paired_logs_are_paired_by_the_numbers_in_their_names(drawn):
     assert shell.difference == ordered.difference
     with pytest.raises(BadInput, match=r"paired: found runs 1, 2 in a_.*, 2, 10 in b_.*; the same runs in each arm"):
         compared(["a_seed1.csv", "a_seed2.csv"], ["b_seed2.csv", "b_seed10.csv"], **asked)
-
-
-def test_files_of_several_tasks_are_of_the_same_runs(logs, here):
-    for task, seeds in (("choices", (2, 10)), ("others", (2, 10)), ("third", (2, 3))):
-        for seed in seeds:
-            (here / f"{seed}").mkdir(exist_ok=True)
-            text = Path(samples(logs, "a2" if seed == 2 else "a1")).read_text()
-            (here / f"{seed}/samples_{task}_2026-01-02T03-04-0{seed % 7}.jsonl").write_text(text)
-    both = log_files.read(["10/*choices*", "2/*choices*", "2/*others*", "10/*others*"], Asked("acc"))
-    assert both.names == ["2", "10"]
-    scores = [[row.score for row in run] for run in both.runs]
-    assert scores == [[line["acc"] for line in lines(samples(logs, arm))] * 2 for arm in ("a2", "a1")]
-    with pytest.raises(BadInput, match=r"found runs 2, 3 of third, 2, 10 of choices; a log of each task for each run"):
-        log_files.read(["10/*choices*", "2/*choices*", "2/*third*", "3/*third*"], Asked("acc"))
 
 
 def test_other_documents_under_the_same_numbers_are_other_questions(logs, here):
@@ -354,20 +300,6 @@ def test_other_documents_under_the_same_numbers_are_other_questions(logs, here):
     )
     with pytest.raises(BadInput, match=line):
         compared(samples(logs, "a1"), "100.jsonl", metric="acc")
-
-
-def test_a_log_without_the_hash_of_a_document_has_the_same_questions(logs, here):
-    without = [{key: value for key, value in line.items() if key != "doc_hash"} for line in lines(samples(logs, "b1"))]
-    (here / "b.jsonl").write_text("".join(json.dumps(line) + "\n" for line in without))
-    found = compared(samples(logs, "a1"), "b.jsonl", metric="acc")
-    assert (found.n_questions, found.n_left_out) == (100, 0)
-    # Where the document itself was taken out, its hash is all that is known.
-    empty = [line | {"doc": {}} for line in lines(samples(logs, "b1"))]
-    for name, changed in (("e.jsonl", empty), ("f.jsonl", [line | {"doc_hash": "0"} for line in empty])):
-        (here / name).write_text("".join(json.dumps(line) + "\n" for line in changed))
-    assert compared("e.jsonl", "e.jsonl", metric="acc").n_questions == 100
-    with pytest.raises(BadInput, match=r"f.jsonl: found 0 of 100 questions"):
-        compared("e.jsonl", "f.jsonl", metric="acc")
 
 
 def test_both_formats_of_inspect_say_the_same(logs):
@@ -392,17 +324,6 @@ def test_a_log_packed_with_zstandard_says_what_it_needs(logs, monkeypatch):
         compared(*(str(logs / f"inspect/{arm}.eval") for arm in "ab"), metric="match")
 
 
-def test_a_damaged_member_is_found_by_its_digest(logs, here):
-    pytest.importorskip("zstandard", reason="zstandard is not installed")
-    content = bytearray((logs / "inspect/a.eval").read_bytes())
-    with zipfile.ZipFile(logs / "inspect/a.eval") as log:
-        part = next(each for each in log.infolist() if each.filename.startswith("samples/"))
-    content[part.header_offset + 80] ^= 1
-    (here / "a.eval").write_bytes(content)
-    with pytest.raises(BadInput, match=r"a.eval: damaged or truncated"):
-        compared("a.eval", str(logs / "inspect/b.eval"), metric="match")
-
-
 def test_scores_of_inspect_are_numbers_or_its_letters(here):
     values = ["C", "P", "I", "N", 0.25, True, "yes", "0.5"]
     log = {"status": "success", "eval": {"task": "t", "model": "m"}}
@@ -413,13 +334,13 @@ def test_scores_of_inspect_are_numbers_or_its_letters(here):
             for place, value in enumerate(values)
         ]
         (here / f"{arm}.json").write_text(json.dumps(log | {"samples": each}))
-    found = inspect_logs.read("a.json", Asked("s/one"))
+    found = inspect_logs.read_inspect_log("a.json", Asked("s/one"))
     assert [row.score for row in found.rows] == [1, 0.5, 0, 0, 0.25, 1, 1, 0.5]
     assert found.how == "read as a log of Inspect of m: s/one"
     # Names of messages are drawn at random, and are no part of a question.
     assert compared("a.json", "b.json", metric="s/one").n_questions == len(values)
     with pytest.raises(BadInput, match="found the scores s/one, s/other; one of them, such as metric="):
-        inspect_logs.read("a.json", Asked())
+        inspect_logs.read_inspect_log("a.json", Asked())
 
 
 # Tables
@@ -436,7 +357,7 @@ def test_a_table_has_seeds_samples_and_groups(drawn):
         table(f"{arm}.csv", [(q, seed, n, f"p{q // 3}", drawn.integers(2)) for q, seed, n in cells])
     found = compared("a.csv", "b.csv", cluster="passage")
     assert (found.a.n_runs, found.a.n_samples, found.n_groups, found.way) == (2, (2, 2), 4, "two runs")
-    assert compared("a.csv", "b.csv", assumption="paired").way == "paired"
+    assert compared("a.csv", "b.csv", paired=True).way == "paired"
     # The same as JSON lines, which are known without an option.
     for arm in "ab":
         names, *rows = Path(f"{arm}.csv").read_text().splitlines()
@@ -448,7 +369,7 @@ def test_a_table_has_seeds_samples_and_groups(drawn):
     assert again.difference == found.difference
     Path("b.csv").write_text(Path("b.csv").read_text().replace(",7,", ",8,"))
     with pytest.raises(BadInput, match=r"paired: found runs 3, 7 in a.csv, 3, 8 in b.csv; the same runs in each arm"):
-        compared("a.csv", "b.csv", assumption="paired")
+        compared("a.csv", "b.csv", paired=True)
 
 
 @pytest.mark.usefixtures("here")
@@ -470,47 +391,15 @@ def test_shares_beside_percent_are_refused_and_other_scales_are_not(drawn):
         assert compared(*arms).n_questions == 12
 
 
-@pytest.mark.usefixtures("here")
-def test_texts_are_right_where_they_are_equal_to_the_target_but_for_spaces_around():
-    rows = [("1", " Paris ", "Paris"), ("2", "paris", "Paris"), ("3", "7.0", "7"), ("4", "", "x")]
-    table("a.csv", rows, "id,pred,target")
-    table("b.csv", rows[::-1], "id,pred,target")
-    found = compared("a.csv", "b.csv")
-    assert (found.a.mean, found.metric, found.churn.value) == (0.25, "pred = target", 0)
-
-
-@pytest.mark.usefixtures("here")
-def test_a_column_of_texts_is_no_name_and_an_answer_beside_a_prediction_is_the_target():
-    rows = [(q, f"question {q}", "yes", "yes" if q % 3 else "no") for q in range(9)]
-    table("a.csv", rows, "id,question,answer,prediction")
-    found = compared("a.csv", "a.csv")
-    assert (found.metric, found.a.mean, found.n_questions) == ("prediction = answer", pytest.approx(6 / 9), 9)
-    table("a.csv", rows, "id,question,pred,prediction")
-    with pytest.raises(BadInput, match="found the columns pred, prediction; one column of answers"):
-        compared("a.csv", "a.csv")
-
-
-def test_a_folder_of_dumps_or_of_arrays_has_no_logs(here):
-    (here / "dumps").mkdir()
-    np.save("dumps/algo.npy", np.zeros((2, 3)))
-    (here / "dumps/algo.json").write_text(json.dumps({"spec": {}, "seeds": [1]}, indent=1))
-    assert sniff([["dumps"]], (), None, correct=False, cluster=None) == "predictions"
-    (here / "empty").mkdir()
-    with pytest.raises(BadInput, match="empty: found no logs"):
-        log_files.read(["empty"], Asked())
-
-
 ONE = [(q, q % 2) for q in range(8)]
 WRONG = {
     "two scores": (
         ([(q, 1, 0.5) for q in range(8)], "id,correct,acc"),
         "found the scores correct, acc; one of them, such as metric=",
     ),
-    "no score": (([(q, 1) for q in range(8)], "id,loss"), "found the columns id, loss; a column correct or score"),
     "no number": (([(q, "maybe") for q in range(8)], "id,correct"), "row 1, column correct: found 'maybe'; a number"),
     "twice": (([*ONE, ONE[0]], "id,correct"), "question 0: found 2 times; once, or a column of samples, epochs or"),
     "other questions": (([(q + 100, 1) for q in range(8)], "id,correct"), "b.csv: found 0 of 16 questions"),
-    "two names": (([(q, q, 1) for q in range(8)], "id,question_id,correct"), "found the columns id, question_id; one"),
 }
 
 
@@ -527,10 +416,7 @@ def test_a_wrong_table_is_refused_in_one_line(case):
 
 NO_QUESTIONS = {
     "metrics": ([(0.90,), (0.91,)], "acc", "found acc 0.9"),
-    "in percent": ([(90,), (91,)], "acc", "found acc 90"),
     "by seed": ([(0, 0.90), (1, 0.91)], "seed,acc", "found several values of seed"),
-    "by epoch": ([(0, 0.90), (1, 0.91)], "epoch,acc", "found several values of epoch"),
-    "by step": ([(100, 1), (200, 0)], "global_step,acc", "found several values of global_step"),
     "answers by seed": ([(0, "yes", 1), (1, "yes", 1)], "seed,pred,acc", "found several values of seed"),
 }
 
@@ -548,34 +434,6 @@ def test_metrics_of_runs_are_no_scores_of_questions(case, option, refused_by_ver
     for name, words in (("a.jsonl", asked), ("a.csv", ["--correct", *asked])):
         line = f"{name}: {found}, and no column of questions; a column id of the questions; metrics of runs go in one "
         assert line in refused_by_verb("compare", name, name, *words)
-
-
-@pytest.mark.usefixtures("here")
-def test_lines_without_names_are_questions_if_they_are_right_or_wrong_or_have_an_answer():
-    table("right.csv", [(0, 1), (0, 0), (0, 1)], "seed,correct")
-    table("answers.csv", [("yes", 0.5), ("no", 0.25)], "answer,score")
-    table("named.csv", [(1, 0.5), (2, 0.25)], "id,score")
-    found = [compared(name, name).n_questions for name in ("right.csv", "answers.csv", "named.csv")]
-    assert found == [3, 2, 2]
-
-
-NO_VALUES = [
-    ('{"id": 1, "correct": null}\n{"id": 2, "correct": 1}', r"found the columns id; a column correct or score; .*"),
-    (
-        '{"id": 1, "correct": 1}\n{"id": 2, "correct": null}',
-        r"line 2: correct: found null; a value, as in the first line",
-    ),
-    ('{"id": 1, "correct": 1}\n{"id": 2}', r"line 2: correct: found none; a value, as in the first line"),
-    ('{"id": 1, "correct": 1}', r"found 1 of 1 questions in every run of it and of a.jsonl; two or more"),
-]
-
-
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize(("text", "line"), NO_VALUES)
-def test_a_line_without_a_value_is_refused_by_what_it_has(text, line):
-    Path("a.jsonl").write_text(text)
-    with pytest.raises(BadInput, match=rf"^a.jsonl: {line}$"):
-        compared("a.jsonl", "a.jsonl")
 
 
 @pytest.mark.usefixtures("here")
@@ -610,32 +468,6 @@ def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, ca
     text = said(capsys, *several, "--metric", "acc", "--paired")
     assert "2 pairs of runs, 100 questions" in text
     assert "  these questions" in text
-
-
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (["y.npy", "y.npy", "--cluster", "p"], "--cluster: found predictions or numbers in y.npy; only for logs"),
-        (["y.npy", "y.npy", "--values", "--cluster", "p"], "--cluster: found predictions or numbers"),
-        (["y.npy", "y.npy", "--losses", "--metric", "p"], "--losses: is not for metrics"),
-        (["a.csv", "b.csv", "--correct", "--by", "p"], "--by: is not for questions"),
-        (["a.csv", "b.csv", "--correct", "--metric", "p", "q"], "--metric: found 2; one with logs"),
-        (["a.csv", "b.csv", "--correct", "--labels", "y.npy"], "--labels: is not for questions"),
-        (["a.csv", "b.csv", "--correct", "--paired"], "--paired: found 1, 1 runs; equal numbers of runs, two or more"),
-        (["a.csv", "b.csv", "--correct", "--paired", "--same-start"], "--paired: found same_start, too; one of them"),
-        (["a.jsonl", "b.csv"], "a.jsonl: line 1: damaged or truncated"),
-        (["a.csv", "--correct"], "ARMS: found 1; two or more arms"),
-        (["a.csv", "b.csv", "--correct", "--figure", "f.jpg"], "--figure: found f.jpg; a name ending in .pdf"),
-    ],
-    ids=str,
-)
-def test_options_that_do_not_fit_are_refused_in_one_line(words, line, refused_by_verb):
-    np.save("y.npy", np.arange(8) % 2)
-    for arm in "ab":
-        table(f"{arm}.csv", ONE, "id,correct")
-    Path("a.jsonl").write_text("{nothing\n")
-    assert line in refused_by_verb("compare", *words)
 
 
 @pytest.mark.parametrize("name", ["a1-log.jsonl", "a.eval", "a-log.json", "a-log.csv"])

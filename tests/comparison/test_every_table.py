@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 
-from toolnoise.comparison.evals import log_files
-from toolnoise.comparison.evals.scored import Asked as Scores
-from toolnoise.comparison.metric_columns import Asked
-from toolnoise.comparison.metric_tables import read_runs
-from toolnoise.comparison.sniff import sniff
+from toolnoise.comparison.evals.lines import Asked as Scores
+from toolnoise.comparison.metric_layouts import Asked
+from toolnoise.comparison.metric_runs import read_runs
+from toolnoise.comparison.sniff import read_logs_of_arm, sniff
 
 ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")
 SCORES = {"base": [0.911, 0.925, 0.904, 0.918], "wide": [0.921, 0.929, 0.917, 0.926]}
@@ -257,6 +256,10 @@ READ = {
     "lines of mean and std": Table(
         {"a.csv": SUMS, "b.csv": SUMS.replace("seed", "")}, {"a": SUMS_READ, "b": {0: 0.9, 1: 0.8}}
     ),
+    "lines of means, in a column that no name says, and beside names of runs": Table(
+        "model,name,k,accuracy\na,a-s1,1,0.9\na,a-s2,2,0.8\na,,mean,0.85\nb,b-s1,1,0.7\nb,b-s2,2,0.6\n",
+        {"a": {"1": 0.9, "2": 0.8}, "b": {"1": 0.7, "2": 0.6}},
+    ),
     "one data set, and a note": Table(HARD, {"base": {0: 0.5, 1: 0.9}, "wide": {0: 0.6, 1: 0.8}}),
     "a metric of any scale": Table(tidy(REWARDS, ("model", "seed", "reward")), REWARDS_READ, metric="reward"),
     # A file an arm, a file a run.
@@ -422,7 +425,7 @@ def test_a_table_that_says_two_things_is_refused_in_one_line(name, written, refu
 def scores(arm, asked):
     """The scores of an arm's runs by question, each question's samples in their order."""
     of_runs = []
-    for rows in log_files.read(arm, asked).runs:
+    for rows in read_logs_of_arm(arm, asked).runs:
         of_runs.append({})
         for row in sorted(rows, key=lambda row: row.sample):
             of_runs[-1].setdefault(row.question, []).append(row.score)

@@ -1,6 +1,5 @@
 """`toolnoise gate`: intervals for further runs, exit codes, the example's step."""
 
-import json
 import os
 import re
 import subprocess
@@ -10,9 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from scipy import stats
 
-import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison.regression_gate import gated
@@ -25,11 +22,6 @@ def test_of_unchanged_runs_the_level_fails(further, worse):
     fails = [not gated(one[:4], one[4:], "loss", level=0.1, worse=worse)["passes"] for one in values]
     # Standard error 0.006.
     assert np.mean(fails) == pytest.approx(0.1, abs=0.018)
-
-
-def test_equal_references_allow_nothing_else():
-    assert gated(np.full(3, 2.0), np.array([2.0]), "loss")["passes"]
-    assert not gated(np.full(3, 2.0), np.array([2.001]), "loss")["passes"]
 
 
 @pytest.fixture
@@ -58,8 +50,6 @@ LOWER, HIGHER = (("--one-sided", f"--{way}") for way in ("lower", "higher"))
         ("same", (), 0),
         ("worse", (), 1),
         ("better", (), 1),
-        ("better", LOWER, 0),
-        ("worse", LOWER, 1),
         ("better", LOWER[:1], 0),
         ("worse", LOWER[:1], 1),
         ("better", HIGHER, 1),
@@ -77,18 +67,6 @@ def test_the_exit_code_is_the_verdict_and_the_output_one_line(new, words, code, 
         assert line.endswith("loss: lower is better (by its name)")
 
 
-@pytest.mark.parametrize(("further", "of"), [(1, "one further run"), (10, "the mean of 10 further runs")])
-def test_the_bound_is_said_to_hold_for_what_it_holds_for(further, of):
-    """The bound of a mean is no bound of its runs: of 20,000 unchanged runs, 99 % lie within that of one."""
-    rng = np.random.Generator(np.random.Philox(5))
-    reference, new = rng.normal(3.28, 0.0013, 200), rng.normal(3.28, 0.0013, (2000, further))
-    found = gated(reference, new[0], "loss", worse="higher")
-    inside = {"runs": new <= found["high"], "means": new.mean(axis=1) <= found["high"]}
-    assert np.mean(inside["means"]) == pytest.approx(0.99, abs=0.01)
-    assert (np.mean(inside["runs"]) > 0.9) == (further == 1)
-    assert f"which holds for {of} of the reference in 99 % of cases" in found["verdict"]
-
-
 def test_a_value_that_fails_never_reads_like_the_bound():
     reference = np.array([3.1, 3.2, 3.3, 3.2])
     bound = gated(reference, np.array([3.2]), "loss", worse="higher")["high"]
@@ -97,32 +75,6 @@ def test_a_value_that_fails_never_reads_like_the_bound():
         assert found["passes"] is passes
         shown, allowed = re.search(r"loss ([\d.]+); allowed at most ([\d.]+)", found["verdict"]).groups()
         assert (float(shown) <= float(allowed)) is passes and shown != allowed
-
-
-@pytest.mark.usefixtures("csvs")
-def test_the_numbers_are_in_json(capsys):
-    assert gate("--reference", "reference.csv", "--new", "worse.csv", "--level", "0.05", "--json") == 1
-    found = json.loads(capsys.readouterr().out)
-    reach = stats.t.isf(0.025, 3) * np.std([3.1, 3.2, 3.3, 3.2], ddof=1) * np.sqrt(1 + 1 / 4)
-    assert (found["low"], found["high"]) == pytest.approx((3.2 - reach, 3.2 + reach))
-    assert not found["passes"]
-
-
-@pytest.mark.usefixtures("here")
-def test_one_side_of_a_metric_without_a_direction_needs_one(refused_by_verb, capsys):
-    Path("reference.csv").write_text("toxicity\n3.1\n3.2\n3.3\n3.2\n")
-    Path("new.csv").write_text("toxicity\n4.5\n")
-    words = ("gate", "--metric", "toxicity", "--reference", "reference.csv", "--new", "new.csv")
-    line = refused_by_verb(*words, "--one-sided")
-    assert "toxicity" in line and "--lower or --higher" in line
-    for ways, code in (((), 1), (LOWER, 1), (HIGHER, 0)):
-        try:
-            cli.main([*words, *ways])
-        except SystemExit as ended:
-            assert ended.code == code
-        else:
-            assert code == 0
-        assert capsys.readouterr().out.startswith("FAIL" if code else "pass")
 
 
 @pytest.mark.usefixtures("csvs")
@@ -152,48 +104,20 @@ def test_times_of_runs_are_gated_only_if_each_run_is_said_to_have_a_session_of_i
     assert "step_ms 3.2" in capsys.readouterr().out
 
 
-REFERENCE = ("--reference", "reference.csv")
-
-
-@pytest.mark.parametrize(
-    ("new", "words", "says"),
-    [
-        ("same", (), "the following arguments are required: --reference"),
-        ("same", (*REFERENCE, "--lower"), "--lower: found no one_sided"),
-        ("same", (*REFERENCE, "--level", "1"), "--level: found 1"),
-        ("same", ("--reference", "same.csv"), "same.csv: found 1 run; two or more"),
-        ("no", REFERENCE, "no.csv: no such file"),
-    ],
-)
-@pytest.mark.usefixtures("csvs")
-def test_bad_input_is_one_line_and_no_verdict(new, words, says, refused_by_verb):
-    assert says in refused_by_verb("gate", "--metric", "loss", "--new", f"{new}.csv", *words)
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("loss\n1\nnan\n", "column loss: found runs to leave out (Left out: 1 run of new whose loss is not"),
-        ("seed,loss\n1,2\n2,\n", "column loss: found runs to leave out (Left out: 1 blank in loss"),
         ("seed,state,loss\n1,done,2\n2,failed,3\n", "found runs to leave out (Left out: 1 with state failed"),
         ("loss\n1\n1e101\n", "line 3: loss: found 1e+101"),
-        ("loss\n1\nx\n", "line 3: loss: found 'x'"),
         ("a,b\n1,2\n", "--metric: found no column loss; it has a, b"),
-        ("seed,loss\n1,2\n1,3\n", "seed 1 of new stands in new.csv: line 2, too"),
         ("seed,loss\nmean,2\n1,3\n", "Left out: 1 with mean in place of a run"),
-        (",loss\n1,2\nstd,3\n", "Left out: 1 with std in place of a run"),
-        (f"seed,loss\n{2**60},2\n{2**60 + 1},3\n", "seed: found 1152921504606846976, rounded"),
     ],
 )
 @pytest.mark.usefixtures("csvs")
 def test_a_file_of_runs_without_a_number_for_each_is_refused(text, says, refused_by_verb):
     Path("new.csv").write_text(text)
     assert says in refused_by_verb("gate", "--metric", "loss", "--reference", "reference.csv", "--new", "new.csv")
-
-
-def test_seeds_of_more_than_six_digits_are_told_apart(here):
-    (here / "a.csv").write_text("seed,loss\n1000001,1\n1000002,2\n")
-    assert tn.gate("a.csv", [1, 2, 3], metric="loss")["new_runs"] == 2
 
 
 def performed(inputs, folder):

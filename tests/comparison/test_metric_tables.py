@@ -8,9 +8,8 @@ server's `/data/plugin/scalars/scalars?...&format=csv`, which the page's downloa
 
 import collections
 import itertools
-import random
+import math
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -20,8 +19,6 @@ from scripts import loaded
 from test_every_table import (
     BY_SEED,
     logger_files,
-    mlflow_history,
-    mlflow_page,
     of_steps,
     quoted,
     tidy,
@@ -29,21 +26,14 @@ from test_every_table import (
     wandb_runs,
 )
 
-from toolnoise import cli
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import known_names, read_arms
-from toolnoise.comparison.metric_columns import Asked
+from toolnoise.comparison import known_names, metric_names, table_files
+from toolnoise.comparison.metric_layouts import Asked
 from toolnoise.comparison.metric_names import directed
-from toolnoise.comparison.metric_tables import read_runs
+from toolnoise.comparison.metric_runs import read_runs
 
 ARCHIVE = Path(__file__).with_name("metric_tables.tar.xz")
 MLFLOW = logger_files("mlflow.csv")["mlflow.csv"]
-
-
-@pytest.fixture(scope="module")
-def logged(unpacked_archive):
-    """The folder of the loggers' files."""
-    return unpacked_archive
 
 
 @pytest.fixture
@@ -76,7 +66,7 @@ def numbers(runs, metric="accuracy"):
 
 
 def test_arms_of_files_have_the_shortest_names_by_which_they_differ():
-    of_files = read_arms.names_of_arms
+    of_files = metric_names.names_of_arms
     assert of_files([["x/a.csv"], ["x/b.csv"]]) == ["a", "b"]
     assert of_files([["a/metrics.csv"], ["b/metrics.csv"]]) == ["a", "b"]
     assert of_files([["l/a/s1/m.csv", "l/a/s2/m.csv"], ["l/b/s1/m.csv", "l/b/s2/m.csv"]]) == ["a", "b"]
@@ -100,19 +90,6 @@ def test_parquet_says_what_it_needs(table, refused, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "fastparquet", None)
     assert refused(lambda: read(table("PAR1", "t.parquet"))) == "t.parquet: is Parquet; pip install pyarrow; or CSV"
-
-
-def test_a_metric_that_is_misspelt_is_no_name_for_the_cells_of_columns(table, refused):
-    path = table("seed,accuracy,f1\n1,0.9,0.8\n2,0.91,0.82\n")
-    for wrong in ("acuracy", "F2", "auc"):
-        assert f"metric: found no column {wrong}" in refused(lambda wrong=wrong: read(path, metric=wrong))
-
-
-def test_blank_cells_are_skipped_and_counted_and_what_is_not_finite_is_said(table):
-    runs = read(table(tidy({"a": [0.9, "", "nan", 0.8], "b": [0.7, 0.6, "inf", "None"]})))
-    assert "Left out: 2 blank in accuracy." in runs.notes
-    assert "Left out: 1 run of a whose accuracy is not a finite number." in runs.notes
-    assert "Left out: 1 run of b whose accuracy is not a finite number." in runs.notes
 
 
 def test_folds_and_a_grid_within_each_arm_are_named(here):
@@ -216,12 +193,6 @@ def test_the_step_that_counts_is_chosen_by_the_user(table, refused):
     assert any("the best of noisy steps is better than" in note for note in best.notes)
 
 
-def test_the_order_of_lines_is_not_that_of_steps(table):
-    head, *rows = of_steps().splitlines()
-    runs = read(table("\n".join([head, *reversed(rows)])), steps="last")
-    assert numbers(runs) == {"wide": {"2": 0.9, "1": 0.5}, "base": {"2": 0.7, "1": 0.8}}
-
-
 def grid(columns, names="model,{},seed,accuracy,top5"):
     """A table of models, values of other columns, and seeds."""
     rows = [
@@ -249,11 +220,6 @@ def test_the_column_that_tells_runs_of_a_seed_apart_is_named(table, refused):
     assert "seed 1 stands in t.csv: line 2, too" in line and "by='lr'" in line
 
 
-def test_where_no_column_tells_runs_of_a_seed_apart_none_is_named(table, refused):
-    line = refused(lambda: read(table(tidy() + "base,2,0.9\n")))
-    assert "by=" not in line and "each seed once in an arm" in line and "seed='none'" in line
-
-
 @pytest.mark.parametrize("heading", ["epochs", "round", "episode", "timesteps", "iterations", ""])
 def test_the_steps_of_files_of_runs_are_no_runs(heading, table):
     files = [
@@ -266,88 +232,23 @@ def test_the_steps_of_files_of_runs_are_no_runs(heading, table):
     }
 
 
-def test_lines_that_may_be_steps_or_runs_are_refused(table, refused):
-    path = table("model,run_id,split,accuracy\nA,1,x,0.9\nA,1,x,0.8\nB,2,x,0.9\nB,3,x,0.7\n")
-    assert "line 3: found 1 of A in t.csv: line 2, too, and no steps" in refused(lambda: read(path))
-    path = table("model,turn,accuracy\nA,1,0.9\nA,2,0.8\nB,1,0.9\nB,2,0.7\n")
-    assert "last: found no steps; a column of steps" in refused(lambda: read(path, steps="last"))
-
-
 # What is no run
 
 
 SUMS = "seed,accuracy\n0,0.9\n1,0.8\nmean,0.85\nStd. dev,0.07\n"
 
 
-def test_a_line_that_sums_up_others_is_no_run(table):
-    runs = read(table(SUMS, "a.csv"), table(SUMS.replace("seed", ""), "b.csv"))
-    assert "Left out: 2 with mean in place of a run." in runs.notes
-
-
-def test_a_line_that_sums_up_others_is_no_run_whatever_the_column_of_seeds_is_called(table):
-    runs = read(table("model,k,accuracy\na,1,0.9\na,2,0.8\na,mean,0.85\nb,1,0.7\nb,2,0.6\nb,mean,0.65\n"))
-    assert numbers(runs) == {"a": {0: 0.9, 1: 0.8}, "b": {0: 0.7, 1: 0.6}}
-    runs = read(table("pooling,accuracy\nmean,0.9\nmean,0.8\nmax,0.7\nmax,0.6\n"))
-    assert numbers(runs) == {"mean": {0: 0.9, 1: 0.8}, "max": {0: 0.7, 1: 0.6}}
-
-
-def test_a_line_that_sums_up_others_has_no_name_and_takes_no_seed_from_the_others(table):
-    text = "model,name,k,accuracy\na,a-s1,1,0.9\na,a-s2,2,0.8\na,,mean,0.85\nb,b-s1,1,0.7\nb,b-s2,2,0.6\n"
-    assert numbers(read(table(text))) == {"a": {"1": 0.9, "2": 0.8}, "b": {"1": 0.7, "2": 0.6}}
-
-
-def test_steps_of_runs_with_states_are_told_by_their_seeds(table):
-    text = of_steps().replace(",accuracy", ",accuracy,status").replace("\n", ",done\n").replace("status,done", "status")
-    assert numbers(read(table(text), steps="last")) == numbers(read(table(of_steps()), steps="last"))
-
-
-def test_a_column_that_is_not_used_is_named(table):
-    path = table("model,dataset,note,accuracy\na,hard,x,0.5\na,hard,y,0.9\nb,hard,x,0.6\nb,hard,x,0.8\n")
-    assert "t.csv: not used, but varying within an arm: note; arms by model." in read(path).notes
-
-
-def test_seeds_that_floats_would_round_are_told_apart_as_texts(table):
-    seeds = [2**60, 2**60 + 1]
-    texts = table("".join(["model,seed,accuracy\n", *(f"a,{seed},0.9\nb,x{seed},0.8\n" for seed in seeds)]))
-    assert list(numbers(read(texts))["a"]) == list(map(str, seeds))
-
-
 # Loggers
 
 
-def test_mlflows_search_of_runs_leaves_out_what_did_not_finish(logged):
-    runs = read(str(logged / "mlflow.csv"))
-    assert "Left out: 1 with status running." in runs.notes
-    assert "Left out: 1 with status failed." in runs.notes
-    assert "Left out: 2 blank in accuracy." in runs.notes
-    assert runs.notes[0].endswith("mlflow.csv: arms by params.model; seeds by params.seed.")
-
-
-def test_mlflows_page_writes_a_history_with_a_line_a_value(table, refused):
-    path = table(mlflow_history())
-    runs = read(path, metric=("accuracy", "f1"), steps="last")
-    assert numbers(runs, "f1")["base"] == {"1": 0.7, "2": 0.6}
-    assert not any("blank" in note for note in runs.notes)
-    assert "found no value of auc; it has accuracy, f1" in refused(lambda: read(path, metric="auc"))
-
-
-def test_wandbs_table_of_runs(table):
+def test_what_is_taken_of_a_loggers_table_and_left_out_is_said(table):
     assert read(table(wandb_runs()), metric="val/accuracy").notes == [
         "t.csv: arms by model_type; seeds by seed.",
         "Left out: 1 blank in val/accuracy.",
         "Left out: 1 with State crashed.",
     ]
-
-
-def test_wandbs_chart_has_a_curve_a_run(table, refused):
-    path = table(wandb_chart("{} net-seed{}"))
-    runs = read(path, metric="val/accuracy", steps="last")
-    assert runs.notes[0] == (
-        "t.csv: a curve a run (W&B's chart), 4 runs; arms by the names of runs, before their numbers; seeds by the "
-        "names of runs."
-    )
-    assert "Left out: 2 blank in val/accuracy." in runs.notes
-    assert "it has val/accuracy" in refused(lambda: read(path, metric="accuracy"))
+    runs = read(table(wandb_chart("{} net-seed{}")), metric="val/accuracy", steps="last")
+    assert runs.notes[0].startswith("t.csv: a curve a run (W&B's chart), 4 runs; arms by the names of runs, before ")
 
 
 def test_binned_steps_are_said(table):
@@ -356,44 +257,7 @@ def test_binned_steps_are_said(table):
     assert "2 values are means of several steps, since their __MIN and __MAX differ" in runs.notes[0]
 
 
-def of_arms(logged, pattern):
-    return [[str(path) for path in sorted(logged.glob(pattern.format(arm)))] for arm in ("base", "wide")]
-
-
-def test_lightnings_files_have_blank_cells_and_a_number_of_a_run_needs_no_choice(logged):
-    runs = read(*of_arms(logged, "lightning/{}/*/metrics.csv"), metric="test_acc")
-    assert "8 files: seeds by the names of files." in runs.notes
-    assert "Left out: 32 blank in test_acc." in runs.notes
-
-
-def test_tensorboards_files_have_one_metric_each(logged, refused):
-    given = of_arms(logged, "tensorboard/run-{}-*.csv")
-    runs = read(*given, metric="val/accuracy", steps="last")
-    assert runs.notes[0] == "8 files: Value is val/accuracy (TensorBoard); seeds by the names of files."
-    for other in ("loss", "val_loss", "test/accuracy"):
-        line = refused(lambda other=other: read(*given, metric=other))
-        assert line.endswith(f"found the scalars of val_accuracy, asked for {other}; this one")
-
-
 # What is refused, in one line
-
-
-@pytest.mark.parametrize(
-    ("text", "asked", "says"),
-    [
-        (tidy(), {"by": "net"}, "by: found no column net; it has model, seed, accuracy"),
-        (tidy(), {"seed": "sede"}, "seed: found no column sede; did you mean seed?"),
-        ("params.acc,metrics.acc,model\n1,0.9,a\n2,0.8,b\n", {"metric": "acc"}, "found acc in params.acc, metrics.acc"),
-    ],
-)
-def test_what_makes_no_sense_is_one_line(text, asked, says, table, refused):
-    path = table(text)
-    assert says in refused(lambda: read(path, **asked))
-
-
-def test_blank_cells_are_in_percent_as_others_are(table):
-    files = [table("accuracy\n91%\n92%\n", "a.csv"), table("accuracy,loss\n,1\n,2\n", "b.csv")]
-    assert read(*files).metrics[0].unit == "points"
 
 
 def test_assumed_pairs_need_equal_numbers_and_unknown_seeds(table, refused):
@@ -401,51 +265,6 @@ def test_assumed_pairs_need_equal_numbers_and_unknown_seeds(table, refused):
     assert "paired: found 2 of a, 1 of b; equal numbers of runs" in refused(lambda: read(*files, paired=True))
     path = table(tidy())
     assert "the seeds of the runs are known" in refused(lambda: read(path, paired=True))
-
-
-def test_a_file_of_one_arm_has_no_two(table, refused):
-    for text, name in ((tidy(), "one.csv"), ("model,s1,s2\na,0.9,0.8\nb,0.7,0.6\n", "wide.csv")):
-        files = [table(text, name), table("accuracy\n0.9\n", "other.csv")]
-        line = refused(lambda files=files: read(*files, seed="none"))
-        assert "in model, in the file of one arm; a file for each arm, or model" in line
-
-
-# Damaged tables
-
-
-@pytest.fixture(scope="module")
-def mutations():
-    return loaded(ROOT / "tests/fuzz/fuzz_mutations.py")
-
-
-@pytest.mark.parametrize(
-    ("name", "asked"),
-    [
-        ("long.csv", ["accuracy", "--figure", "f.svg"]),
-        ("wide.csv", ["accuracy", "--all-pairs", "--json"]),
-        ("chart.csv", ["val/accuracy", "--last"]),
-        ("page.csv", ["accuracy", "delta"]),
-        ("mlflow.csv", ["accuracy", "train_loss"]),
-    ],
-)
-def test_a_damaged_table_is_read_or_refused_in_one_line(name, asked, mutations, table, tmp_path, capsys):
-    """As tests/fuzz/fuzz.py does with every verb, for hours; these are the first of each layout."""
-    texts = {"long.csv": tidy(), "wide.csv": "model,seed1,seed2\na,0.9,0.8\nb,0.7,0.6\n"}
-    texts |= {"chart.csv": wandb_chart("{}-seed{}"), "page.csv": mlflow_page(), "mlflow.csv": MLFLOW}
-    (tmp_path / "empty").mkdir()
-    read_anyway = 0
-    for seed in range(60):
-        table(texts[name], name)
-        changed = mutations.of_file(Path(name), random.Random(seed))
-        try:
-            cli.main(["compare", name, "--metric", *asked])
-            read_anyway += 1
-        except SystemExit as ended:
-            said = capsys.readouterr().err
-            assert (ended.code, len(said.splitlines()), said.startswith("toolnoise: ")) == (2, 1, True), changed
-        finally:
-            shutil.rmtree(name) if Path(name).is_dir() and not Path(name).is_symlink() else Path(name).unlink(True)
-    assert read_anyway < 60
 
 
 def test_files_that_are_numbered_are_paired_by_their_numbers_if_asked(table, refused):
@@ -475,10 +294,6 @@ def test_names_of_runs_say_arms_if_no_column_does(table, refused):
         {"t.csv": tidy()},
         {"a.csv": tidy(names=("model", "seed", "glue")), "b.csv": tidy()},
         {"a.csv": "0.9\n0.8\n", "b.csv": "0.9\n0.7\n"},
-        {"a.csv": "accuracy\n0.9\n0.8\n", "b.csv": "accuracy\n0.9\n0.7\n"},
-        {"a.csv": "seed1,seed2\n0.9,0.8\n", "b.csv": "seed1,seed2\n0.9,0.8\n"},
-        {"a.csv": "step,loss\n1,0.5\n", "b.csv": "step,loss\n1,0.25\n"},
-        {"a.csv": wandb_runs(), "b.csv": wandb_runs()},
         {"a.csv": wandb_chart("{}-seed{}"), "b.csv": wandb_chart("{}-seed{}")},
         {"a.csv": MLFLOW, "b.csv": MLFLOW},
     ],
@@ -521,7 +336,6 @@ def test_tables_at_random_are_read_right_or_refused(random_tables):
     ("module", "name", "value"),
     [
         (known_names, "SUMMARIES", set()),
-        (known_names, "FINISHED", known_names.FINISHED | known_names.UNFINISHED),
         (known_names, "SEEDS", {"seed"}),
         (known_names, "TASKS", set()),
     ],
@@ -530,3 +344,57 @@ def test_a_reader_that_knows_other_names_is_found(module, name, value, random_ta
     monkeypatch.setattr(module, name, value)
     with pytest.raises(AssertionError, match="case"):
         verdicts(random_tables, range(300))
+
+
+# Tables in CSV and JSON lines as one frame: names, numbers and lines as the file has them
+
+
+MIXED = {"arm": ["a", "b"], "seed": [1.0, 2.0], "right": [True, False], "loss": [0.1, 1e-300]}
+NO_NUMBERS = ["1_0", "0x10", "1,5", ""]
+
+
+def columns_of(frame):
+    return {name: frame[name].tolist() for name in frame}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "arm,seed,right,loss\na,1,True,0.1\nb,2,False,1e-300\n",
+        "\ufeffarm;seed;right;loss\r\na;1;true;0.1\r\n\r\nb;2;FALSE;1e-300\r\n",
+        "# arm\tseed\tright\tloss\n a \t1.0\tTrue\t.1\nb\t2\tFalse\t1e-300",
+        '{"arm": "a", "seed": 1, "right": true, "loss": 0.1}\n'
+        '{"arm": "b", "seed": 2, "right": false, "loss": 1e-300}\n',
+    ],
+)
+def test_one_table_is_one_frame_however_it_is_written(tmp_path, text):
+    (tmp_path / "t").write_text(text, newline="")
+    assert columns_of(table_files.read_table(str(tmp_path / "t"))) == MIXED
+
+
+def test_numbers_are_those_of_python_and_texts_stay_as_they_are(tmp_path):
+    numbers = [0.1 + 0.2, 5e-324, 1.7976931348623157e308, math.pi * 1e-30, 2.0**60 + 2.0**10]
+    for sign in ("", "x"):  # a column of texts beside it has numbers read in another way
+        lines = [f"{number!r},{sign or 1}\n" for number in numbers]
+        (tmp_path / "t.csv").write_text("".join(["loss,b\n", *lines]))
+        assert table_files.read_table(str(tmp_path / "t.csv")).iloc[:, 0].tolist() == numbers
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f'"{text}",x\n' for text in NO_NUMBERS))
+    assert table_files.read_table(str(tmp_path / "t.csv"))["a"].tolist() == NO_NUMBERS
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a,b\nx,1\ny\n", "row 3: found 1 fields"),
+        ("a,b\nx,1\ny,2,3\n", "line 3, saw 3"),
+        ("a,b\nx,1,\n", "row 1: found 2 fields"),
+        ('a,b\nx,"1\n', "damaged or truncated"),
+        ("a,b\nx,0.9\0\0\0\0", "damaged"),
+        ("a,a\nx,1\n", "column a: found 2 of this name"),
+        ("a,b\n", "found only names"),
+        ('{"a": 1}\n[1]\n', "line 2: found list"),
+    ],
+)
+def test_what_no_reader_would_read_alike_is_refused_in_one_line(tmp_path, refused, text, says):
+    (tmp_path / "t.csv").write_text(text)
+    assert says in refused(table_files.read_table, str(tmp_path / "t.csv"))

@@ -1,8 +1,8 @@
 """The small finished study whose files and commands fuzz.py changes: made by the program itself, in one folder.
 
-It has a part of each kind: two frameworks, a model and data of its own, existing programs, runs that were adopted,
-remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions, archives,
-keys.
+It has a job of each kind, as tests/workflow needs it, too: two frameworks, a model and data of its own, existing
+programs, runs that were adopted, remedies, layers, recorded steps, overhead; and besides files that no study made:
+predictions, logs, archives, keys.
 """
 
 import hashlib
@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -19,10 +18,6 @@ import numpy as np
 import yaml
 
 from toolnoise.base import arrays, program
-
-sys.path.append(str(program.ROOT / "tests"))
-
-import official_formats
 
 EXAMPLES, CLASSES = 24, 4
 BUILDER = """
@@ -42,7 +37,6 @@ def text(input_shape, classes):
 """
 # A training program that leaves what lies in a folder, so that the fuzzer can change what it leaves.
 PROGRAM = "sh -c 'cp -r left/$0/. \"$1\"' {} {{out}}"
-FORMATS = {"mnist": "mnist", "cifar-10": "cifar", "celeba": "celeba", "image-folder": "image-folder"}
 
 
 def block(model: str, dataset: str, hardware: str, *variants: str, **further: object) -> dict:
@@ -104,67 +98,6 @@ STUDY = {
     | {"warmup": 1, "steps": 1, "repeats": 1},
     "figures": ["table2", "noise_by_source", "claims", "per_class"],
 }
-# A second study, of few jobs: all of it is made again in seconds.
-FEW = {
-    "study": "few",
-    "datasets": {"mine": STUDY["datasets"]["mine"]},
-    "recipes": STUDY["recipes"],
-    "grid": [block("linear", "mine", "cpu", "control")],
-    "figures": [],
-}
-# Data in official formats: prepared by the fuzzer, trained on by nobody.
-DATA = {
-    "study": "formats",
-    "grid": [block("linear", name, "cpu", "control") for name in FORMATS],
-    "recipes": {"short": {"epochs": 1, "batch_size": 4, "learning_rate": 0.01}},
-    "figures": [],
-}
-ENTRIES = {
-    "mnist": {
-        "reader": "mnist",
-        "files": {
-            f"{part}_{what}": {"path": f"raw/{file}-{what}-{kind}-ubyte.gz"}
-            for part, file in (("train", "train"), ("test", "t10k"))
-            for what, kind in (("images", "idx3"), ("labels", "idx1"))
-        },
-    },
-    "cifar-10": {"reader": "cifar", "path": "raw/cifar-10-binary.tar.gz"},
-    "celeba": {
-        "reader": "celeba",
-        "files": {
-            "images": {"path": "raw/img_align_celeba.zip"},
-            "attributes": {"path": "raw/list_attr_celeba.txt"},
-            "partition": {"path": "raw/list_eval_partition.txt"},
-        },
-        "image_size": 8,
-        "target": "Blond_Hair",
-        "targets": "all",
-        "groups": {"Male": "Male", "Female": "not Male"},
-    },
-    "image-folder": {"reader": "image-folder", "path": "raw/pictures.tar", "image_size": 8},
-}
-# Trains like the verb, and ends after the first epoch, when it has a checkpoint.
-INTERRUPTED = """
-import math, os, sys
-from toolnoise import cli
-from toolnoise.training.checkpoints import Checkpoints
-
-write = Checkpoints.write
-
-
-def interrupted(self, progress):
-    if progress().rows:
-        self.last = -math.inf
-        write(self, progress)
-        os._exit(0)
-
-
-Checkpoints.write = interrupted
-cli.main(sys.argv[1:])
-"""
-CHECKPOINT = "checkpoint.npz"
-# The run that it is of.
-RESUMED = "results/fuzz/runs/linear/mine/cpu/control/1/run.json"
 
 
 def _images(count: int) -> dict[str, np.ndarray]:
@@ -312,15 +245,11 @@ def write_inputs(folder: Path) -> None:
     (folder / "own").mkdir()
     (folder / "own/model.py").write_text(BUILDER)
     _foreign(folder)
-    for name in FORMATS:
-        official_formats.write(name, 40, folder / "raw")
     _do(folder, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "fuzz", "-f", "key")
     _do(folder, "toolnoise", "adopt", "found/{arm}/seed{seed}.npy", "--labels", "y.npy", "--name", "taken")
     taken = yaml.safe_load((folder / "taken.yaml").read_text())
     whole = STUDY | {"models": STUDY["models"] | taken["models"], "grid": STUDY["grid"] + taken["grid"]}
     (folder / "study.yaml").write_text(yaml.safe_dump(whole, sort_keys=False))
-    (folder / "formats.yaml").write_text(yaml.safe_dump(DATA | {"datasets": ENTRIES}, sort_keys=False))
-    (folder / "few.yaml").write_text(yaml.safe_dump(FEW, sort_keys=False))
 
 
 def make(folder: Path) -> None:
@@ -332,46 +261,22 @@ def make(folder: Path) -> None:
     write_inputs(folder)
     snakemake = (sys.executable, "-m", "snakemake", "--snakefile", str(program.snakefile()), "--cores", "2")
     _do(folder, *snakemake, "all", "speed", "--configfile", "study.yaml")
-    _do(folder, *snakemake, "all", "--configfile", "few.yaml")
     lines = _command_lines(folder, "study.yaml", "all", "speed", "results/fuzz/report.html")
-    data = [line for line in _command_lines(folder, "formats.yaml", "all") if line[0] in ("fetch", "prepare")]
     shutil.rmtree(folder / ".snakemake", ignore_errors=True)
+    _do(folder, "toolnoise", "sign", "results/fuzz", "--key", "key")
     _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
-    with tempfile.TemporaryDirectory() as scratch:
-        shutil.copytree(folder / "results/few", Path(scratch) / "results/few")
-        _do(folder, "toolnoise", "sign", f"{scratch}/results/few", "--key", "key")
-        _do(folder, "toolnoise", "export", f"{scratch}/results/few", "--out", "signed.tar.gz")
-    # The same studies at another site, that has prepared their data.
-    for study, other in (("fuzz", "elsewhere"), ("few", "few-elsewhere")):
-        for name in ("data", "statements/data"):
-            shutil.copytree(folder / "results" / study / name, folder / other / name)
-        shutil.copyfile(folder / "results" / study / "study.json", folder / other / "study.json")
-    _interrupt(folder, lines)
-    (folder / "program/resources").mkdir(parents=True)
-    for path in program.path_of("resources").glob("*.yaml"):
-        shutil.copyfile(path, folder / "program/resources" / path.name)
-    (folder / "made").write_text(json.dumps([*lines, *data]))
-
-
-def _interrupt(folder: Path, lines: list[list[str]]) -> None:
-    """Leave the checkpoint of a run that was killed, outside of the results: there the run is finished."""
-    (words,) = (line for line in lines if line[0] == "train" and RESUMED in line)
-    with tempfile.TemporaryDirectory() as scratch:
-        elsewhere = Path(scratch) / "here"
-        shutil.copytree(folder, elsewhere, symlinks=True)
-        _do(elsewhere, sys.executable, "-c", INTERRUPTED, *words)
-        shutil.copyfile(elsewhere / CHECKPOINT, folder / CHECKPOINT)
+    # The same study at another site, that has prepared its data.
+    for name in ("data", "statements/data"):
+        shutil.copytree(folder / "results/fuzz" / name, folder / "elsewhere" / name)
+    shutil.copyfile(folder / "results/fuzz/study.json", folder / "elsewhere/study.json")
+    (folder / "made").write_text(json.dumps(lines))
 
 
 def _command_lines(folder: Path, study: str, *targets: str) -> list[list[str]]:
-    """What its rule calls for each job of a study; every run would resume from the same checkpoint."""
+    """What its rule calls for each job of a study."""
     planned = str(program.ROOT / "tests/planned_jobs.py")
     said = _do(folder, sys.executable, planned, str(program.snakefile()), study, *targets)
-    lines = [job["words"] for job in json.loads(said)["jobs"] if job["words"]]
-    return [
-        [CHECKPOINT if before == "--checkpoint" else word for before, word in zip(["", *line], line, strict=False)]
-        for line in sorted(lines, key=lambda words: (RESUMED not in words, words))
-    ]
+    return sorted(job["words"] for job in json.loads(said)["jobs"] if job["words"])
 
 
 def _do(folder: Path, *command: str) -> str:

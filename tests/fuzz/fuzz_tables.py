@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison.metric_columns import Asked
-from toolnoise.comparison.metric_tables import read_runs
+from toolnoise.comparison.metric_layouts import Asked
+from toolnoise.comparison.metric_runs import read_runs
 
 # Names that say what a column is, as people write them, and names that say nothing.
 ARMS = ["model", "Model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "model_name", "group"]

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.api import given
-from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
+from toolnoise.api import arguments
+from toolnoise.api.results import Result, in_percent, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.formulas import churn as formula
 from toolnoise.stats.jackknife import pairwise_jackknife
@@ -23,7 +23,7 @@ def churn(predictions: Any) -> Result:
     >>> tn.churn([[0, 1, 2, 0], [0, 1, 1, 0], [0, 2, 2, 0]])["churn"]["value"]
     0.3333333333333333
     """
-    arrays = given.arrays("predictions", predictions)
+    arrays = arguments.arrays("predictions", predictions)
     if len(kinds := sorted({KINDS.get(array.dtype.kind, "numbers") for array in arrays})) > 1:
         raise BadInput("predictions", "", f"found {' beside '.join(kinds)}", "one of them in all runs")
     of_runs = [_classes(array, several=len(arrays) > 1) for array in arrays]
@@ -38,8 +38,7 @@ def churn(predictions: Any) -> Result:
     found = pairwise_jackknife(formula.churn(places.reshape(runs, examples).astype(np.int64))).within(0, 1)
     text = f"churn {in_percent(found)}: the share of {examples} examples on which two of {runs} runs differ"
     values = {"runs": runs, "examples": examples, "churn": plain(found)}
-    drawn = [{"quantity": f"{runs} runs", **plain(found, POINTS)}]
-    return Result(text, values, [row_of("churn", "all", found)], of_intervals("churn, %", drawn))
+    return Result(text, values, [row_of("churn", "all", found)])
 
 
 def _classes(array: np.ndarray, several: bool) -> np.ndarray:

@@ -6,16 +6,15 @@ Each compares every further arm with the first. What the arms are decides which 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolnoise.api import given
-from toolnoise.api.results import Result, of_intervals, rows_of
+from toolnoise.api import arguments
+from toolnoise.api.results import Result, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import arms as examples
 from toolnoise.comparison import comparison, comparison_text, label_files
 from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.comparison_text import Block, laid_out
-from toolnoise.comparison.designs import Assumption
 from toolnoise.comparison.label_files import Truth
-from toolnoise.comparison.read_arms import NAMES
+from toolnoise.comparison.metric_names import NAMES
 from toolnoise.formulas.outcomes import LOSSES, VALUES
 
 
@@ -27,8 +26,8 @@ def compare_runs(
     session: str | None = None,
     last: bool = False,
     best: bool = False,
-    lower: given.Directed = False,
-    higher: given.Directed = False,
+    lower: arguments.Directed = False,
+    higher: arguments.Directed = False,
     paired: bool = False,
     against: str | None = None,
     all_pairs: bool = False,
@@ -44,12 +43,12 @@ def compare_runs(
     0.0167
     """
     from toolnoise.comparison import compared_metrics
-    from toolnoise.comparison.metric_tables import read_runs
+    from toolnoise.comparison.metric_runs import read_runs
 
-    asked = given.asked_of_tables(
+    asked = arguments.asked_of_tables(
         metric, by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher, paired=paired
     )
-    runs = read_runs(given.metric_tables(tables), asked)
+    runs = read_runs(arguments.metric_tables(tables), asked)
     found = compared_metrics.compare(runs, against, all_pairs=all_pairs)
     values, block = compared_metrics.as_json(runs, found), compared_metrics.block(runs, found)
     # Other metrics have other units.
@@ -61,12 +60,10 @@ def compare_runs(
         | {name: pair[name] for name in ("pvalue", "pvalue_holm", "test")}
         for pair in values["comparisons"]
     ]
-    return Result(laid_out([block]), values, rows, _picture(first, "difference", label), [block.rows])
+    return Result(laid_out([block]), values, rows, _drawn(first, "difference", label), [block.rows])
 
 
-def compare_predictions(
-    *arms: Any, labels: Any = None, paired: bool = False, same_start: bool = False, by_label: bool = False
-) -> Result:
+def compare_predictions(*arms: Any, labels: Any = None, paired: bool = False) -> Result:
     """Compare arms by what their runs predict for examples with labels.
 
     An arm is a path, a list of paths, one a run, or an array: classes, N or run x N, or scores, N x class or
@@ -82,16 +79,10 @@ def compare_predictions(
     (0.035, 4)
     """
     _require_number(arms)
-    truth = labels_of(labels, arms[0])
-    if by_label and not truth.asked:
-        what = f"found labels of {truth.source} that are not many, of 0 and 1, for each example"
-        raise BadArgument("by_label", what, "examples x labels")
-    return _on_examples(arms, PREDICTIONS, truth, paired, same_start, truth.asked if by_label else ())
+    return _on_examples(arms, PREDICTIONS, labels_of(labels, arms[0]), paired=paired)
 
 
-def compare_values(
-    *arms: Any, labels: Any = None, losses: bool = False, paired: bool = False, same_start: bool = False
-) -> Result:
+def compare_values(*arms: Any, labels: Any = None, losses: bool = False, paired: bool = False) -> Result:
     """Compare arms by what a regression predicts for the true values in `labels`, or by `losses` of tokens.
 
     Arms are as for `compare_predictions`: N or N x column; losses are N x token, with NaN for padding.
@@ -104,7 +95,7 @@ def compare_values(
     from toolnoise.comparison.sniff import kind_of_numbers
 
     _require_number(arms)
-    paths, kind = given.paths(arms[0]), LOSSES if losses else VALUES
+    paths, kind = arguments.paths(arms[0]), LOSSES if losses else VALUES
     if paths is not None:
         kind = kind_of_numbers(paths, kind if losses else None) or kind
     if kind == LOSSES and labels is not None:
@@ -112,36 +103,32 @@ def compare_values(
     if kind == VALUES and labels is None and paths is not None:
         labels = examples.data_of(paths)
     if kind == LOSSES:
-        return _on_examples(arms, kind, None, paired, same_start)
-    if given.is_path(labels):
+        return _on_examples(arms, kind, None, paired=paired)
+    if arguments.is_path(labels):
         truth = label_files.numbers(str(labels))
     else:
-        truth = label_files.of_numbers("labels", given.array("labels", labels))
-    return _on_examples(arms, kind, truth, paired, same_start)
+        truth = label_files.numbers_of_array("labels", arguments.array("labels", labels))
+    return _on_examples(arms, kind, truth, paired=paired)
 
 
 def compare_questions(
-    *logs: Any,
-    metric: str | None = None,
-    cluster: str | None = None,
-    paired: bool = False,
-    same_start: bool = False,
+    *logs: Any, metric: str | None = None, cluster: str | None = None, paired: bool = False
 ) -> Result:
     """Compare language models by their answers to questions: logs of lm-evaluation-harness or Inspect, or tables.
 
     A log is a path, or a list of paths, one a run. `metric` is a score that the logs have; questions alike in the field
     `cluster` are one draw.
     """
-    from toolnoise.comparison.evals import compared_logs, log_files
-    from toolnoise.comparison.evals.scored import Asked
+    from toolnoise.comparison.evals import compared_logs
+    from toolnoise.comparison.evals.lines import Asked
+    from toolnoise.comparison.sniff import read_logs_of_arms
 
     _require_number(logs)
-    files = [given.paths(log) for log in logs]
+    files = [arguments.paths(log) for log in logs]
     if None in files:
         raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
-    assumption = _assumed(paired, same_start)
-    arms = log_files.read_all([log for log in files if log], Asked(metric, cluster), paired=paired)
-    found = compared_logs.compare_all(arms, cluster, assumption)
+    arms = read_logs_of_arms([log for log in files if log], Asked(metric, cluster), paired=paired)
+    found = compared_logs.compare_all(arms, cluster, paired=paired)
     scale, unit = (100, ", points") if found[0].shares else (1, "")
     label = f"difference in {found[0].metric}{unit}"
     return _result(compared_logs.blocks(found), compared_logs.as_json(found), "difference", label, scale)
@@ -149,15 +136,15 @@ def compare_questions(
 
 def labels_of(labels: Any, first: Any = None) -> Truth:
     """The labels in a file or an array, or those that the first arm has."""
-    if given.is_path(labels):
+    if arguments.is_path(labels):
         return label_files.read(str(labels))
     if labels is not None:
-        return label_files.of_array("labels", given.array("labels", labels))
-    if (paths := given.paths(first)) is not None:
+        return label_files.labels_of_array("labels", arguments.array("labels", labels))
+    if (paths := arguments.paths(first)) is not None:
         return examples.labels_of(paths)
     # Right and wrong answers, run x N, need none; whatever else does is told so.
-    name = given.name_of_arm(0)
-    run = given.arrays(name, first)[0]
+    name = arguments.name_of_arm(0)
+    run = arguments.arrays(name, first)[0]
     if run.ndim == 0 or run.dtype.kind not in "biu":
         allowed = "labels; or compare_runs, if these are metrics of runs"
         raise BadInput(name, "", f"found {run.dtype} of shape {run.shape}, and no labels", allowed)
@@ -166,19 +153,16 @@ def labels_of(labels: Any, first: Any = None) -> Truth:
 
 def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
     """The runs of an arm: those in its files, or in its arrays, which have a name for messages."""
-    if (paths := given.paths(arm)) is not None:
-        return examples.read(paths, kind, truth)
-    return examples.of_arrays(name, given.arrays(name, arm), kind, truth)
+    if (paths := arguments.paths(arm)) is not None:
+        return examples.read_arm(paths, kind, truth)
+    return examples.read_arrays(name, arguments.arrays(name, arm), kind, truth)
 
 
-def _on_examples(
-    arms: Sequence[Any], kind: str, truth: Truth | None, paired: bool, same_start: bool, by_label: Sequence[str] = ()
-) -> Result:
+def _on_examples(arms: Sequence[Any], kind: str, truth: Truth | None, *, paired: bool) -> Result:
     """Arms compared by what their runs say of examples."""
-    assumption = _assumed(paired, same_start)
-    read = [arm_of(given.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
-    examples.require_comparable(read, assumption)
-    found = comparison.compare_all(read, assumption, by_label)
+    read = [arm_of(arguments.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
+    examples.require_comparable(read, paired=paired)
+    found = comparison.compare_all(read, paired=paired)
     words = comparison_text.WORDS[found[0].kind]
     label = f"difference in {words.name}" + f",{words.unit}" * bool(words.unit)
     blocks, values = comparison_text.blocks(found), comparison_text.as_json(found)
@@ -192,24 +176,21 @@ def _require_number(arms: Sequence[Any]) -> None:
         raise BadArgument("ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
 
 
-def _assumed(paired: bool, same_start: bool) -> Assumption:
-    if paired and same_start:
-        raise BadArgument("paired", "found same_start, too", "one of them")
-    return "paired" if paired else "same start" if same_start else "independent"
-
-
 def _result(blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Result:
     """What was found; one quantity of each pair of arms is drawn."""
     pairs = values.get("comparisons", [values])
     rows = [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
-    picture = _picture(pairs, quantity, label, scale)
-    return Result(laid_out(blocks), values, rows, picture, [block.rows for block in blocks])
+    drawn = _drawn(pairs, quantity, label, scale)
+    return Result(laid_out(blocks), values, rows, drawn, [block.rows for block in blocks])
 
 
-def _picture(pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scale: float = 1) -> Any:
-    ends = [[end and scale * end for end in pair[quantity].values()] for pair in pairs]
-    names = [f"{pair['b']['name']} - {pair['a']['name']}" for pair in pairs]
-    keys = ("quantity", "value", "low", "high")
-    return of_intervals(
-        label, [dict(zip(keys, (name, *of), strict=True)) for name, of in zip(names, ends, strict=True)]
-    )
+def _drawn(
+    pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scale: float = 1
+) -> tuple[str, list[dict[str, Any]]]:
+    """What is drawn of each pair of arms, below what it is called."""
+    rows = []
+    for pair in pairs:
+        value, low, high = (end and scale * end for end in pair[quantity].values())
+        name = f"{pair['b']['name']} - {pair['a']['name']}"
+        rows.append({"quantity": name, "value": value, "low": low, "high": high})
+    return label, rows

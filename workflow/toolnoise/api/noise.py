@@ -7,9 +7,9 @@ import numpy as np
 from scipy.special import log_softmax
 
 from toolnoise import streams
-from toolnoise.api import given
+from toolnoise.api import arguments
 from toolnoise.api.compare import arm_of, labels_of
-from toolnoise.api.results import POINTS, Result, in_percent, of_intervals, plain, row_of
+from toolnoise.api.results import POINTS, Result, in_percent, plain, row_of
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import arms
@@ -38,7 +38,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     (0.921, 0.142)
     """
     of_all = labels_of(labels)
-    paths = given.paths(predictions) or []
+    paths = arguments.paths(predictions) or []
     if len(paths) == 1:  # scores of one file are kept: those of many need not fit into memory together
         answers = arms.read_file(paths[0], PREDICTIONS, of_all)
     else:
@@ -51,13 +51,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
         by_group.setdefault(group, {})[metric] = plain(estimate)
     whole = by_group.pop("all")
     values = {"runs": answers.runs, "examples": of_all.examples, **whole, "classes": by_group}
-    drawn = [
-        {"quantity": f"class {group}" if group.isdigit() else group, **plain(estimate, POINTS)}
-        for metric, group, estimate in rows
-        if metric == "accuracy_sd"
-    ]
-    picture = of_intervals("SD of accuracy, points", drawn)
-    return Result(_text(rows, answers.runs, of_all), values, [row_of(*row) for row in rows], picture)
+    return Result(_text(rows, answers.runs, of_all), values, [row_of(*row) for row in rows])
 
 
 def _measured(answers: Arm, labels: np.ndarray, stream: int) -> list[Row]:

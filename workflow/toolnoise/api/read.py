@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from toolnoise.api.results import POINTS, Result, of_intervals, plain
+from toolnoise.api.results import Result
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.provenance import archive
-from toolnoise.stats.estimates import Estimate
 from toolnoise.study import grid, layout
 from toolnoise.study.cells import Cell
 
@@ -51,8 +50,7 @@ def read_results(path: str | Path) -> StudyResults:
 
         values = summary.as_json(study)
         text, cells = summary.as_text(study), tuple(study.cells)
-        picture = of_intervals("answers that change between two runs, %", _churns(tables.get("stability")))
-        return StudyResults(text, values, values["cells"], picture, name=study.name, cells=cells, tables=tables)
+        return StudyResults(text, values, values["cells"], name=study.name, cells=cells, tables=tables)
 
 
 def _table(file: Path) -> "pd.DataFrame":
@@ -60,16 +58,3 @@ def _table(file: Path) -> "pd.DataFrame":
 
     columns, rows = metric_files.table(file)
     return pd.DataFrame(rows, columns=list(columns))
-
-
-def _churns(table: "pd.DataFrame | None") -> list[dict[str, Any]]:
-    """The churn of each cell."""
-    if table is None:
-        return []
-    whole = table[(table["metric"] == "churn") & (table["group"] == "all")]
-    ends = ("value", "ci_low", "ci_high")
-    return [
-        {"quantity": "/".join(row[: len(Cell._fields)])}
-        | plain(Estimate(*(float(getattr(row, end)) for end in ends)), POINTS)
-        for row in whole.itertuples(index=False)
-    ]

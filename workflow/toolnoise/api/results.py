@@ -1,17 +1,15 @@
 """What every function of the API returns: a small frozen object that prints, tabulates, draws and exports itself."""
 
 import html
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.comparison import figures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,20 +20,21 @@ if TYPE_CHECKING:
 POINTS = 100  # in a share
 DRAWING = ("matplotlib", "seaborn")
 FORMATS = (".pdf", ".svg", ".png")
+MOST_LINES, WIDEST = 200, 60  # values in a picture, and letters of a name
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
     """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
 
-    `rows` are those of its table. `picture` draws it, and is a function of a module, so that a result can be pickled.
+    `rows` are those of its table. `drawn` are the values of its picture, below what they are, and in which unit.
     `printed` are the tables of the text: lines of cells, the heading first.
     """
 
     text: str
     values: Mapping[str, Any] = field(hash=False)
     rows: Sequence[Mapping[str, Any]] = field(compare=False)
-    picture: Callable[["Axes | None"], "Axes"] | None = field(default=None, compare=False)
+    drawn: tuple[str, Sequence[Mapping[str, Any]]] | None = field(default=None, compare=False)
     printed: Sequence[Sequence[Sequence[str]]] = field(default=(), compare=False)
 
     def __getitem__(self, name: str) -> Any:
@@ -62,10 +61,10 @@ class Result:
 
     def plot(self, axes: "Axes | None" = None) -> "Axes":
         """Draw the finding with its intervals, into these axes if there are any; return Matplotlib's axes."""
-        if self.picture is None:
-            raise BadInput("plot", "", "found nothing to draw", "a comparison, churn, noise, a plan or a study")
+        if self.drawn is None:
+            raise BadInput("plot", "", "found nothing to draw", "a comparison")
         with _with_matplotlib():
-            return self.picture(axes)
+            return draw_intervals(*self.drawn, axes)
 
     def write_figure(self, path: str) -> None:
         """Draw the finding in a file, .pdf, .svg or .png: equal findings give equal bytes."""
@@ -118,14 +117,35 @@ def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
     return rows
 
 
-def of_intervals(label: str, rows: Sequence[Mapping[str, Any]]) -> Callable[["Axes | None"], "Axes"]:
-    """A picture of values with intervals, each with its `quantity`; `label` says what they are, and in which unit."""
-    return partial(figures.draw_intervals, label, rows)
+def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | None") -> "Axes":
+    """A dot for each value, with a line for its interval if it has one, below one another, with the first on top."""
+    from matplotlib import pyplot  # slow to import
+
+    from toolnoise.comparison.compared_metrics import shortened
+
+    shown = [row for row in rows if row["value"] is not None]
+    if not shown:
+        raise BadInput("plot", "", "found no value", "one or more: the text says why")
+    if len(shown) > MOST_LINES:
+        raise BadInput("plot", "", f"found {len(shown)} values", f"at most {MOST_LINES}")
+    if axes is None:
+        _, axes = pyplot.subplots(figsize=(6, 0.9 + 0.3 * len(shown)), layout="constrained")
+    for place, row in enumerate(shown):
+        if None not in (row["low"], row["high"]):
+            axes.plot([row["low"], row["high"]], [place, place], color="tab:blue", linewidth=2)
+        axes.plot(row["value"], place, "o", color="tab:blue")
+    # Names are anybody's: they may be long, and are no formulas.
+    names = [shortened(" ".join(row["quantity"].split()), WIDEST) for row in shown]
+    axes.set_yticks(range(len(shown)), names, parse_math=False)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
+    axes.set_xlabel(f"{label} (lines: 95 % intervals)", parse_math=False)
+    return axes
 
 
-def plain(estimate: "Estimate", scale: float = 1) -> dict[str, float | None]:
+def plain(estimate: "Estimate") -> dict[str, float | None]:
     """An estimate as a dictionary; None where it is undefined."""
-    return {name: None if np.isnan(end) else float(scale * end) for name, end in estimate._asdict().items()}
+    return {name: None if np.isnan(end) else float(end) for name, end in estimate._asdict().items()}
 
 
 def row_of(metric: str, group: str, estimate: "Estimate") -> Mapping[str, Any]:

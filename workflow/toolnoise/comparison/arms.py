@@ -16,8 +16,7 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import escaped
-from toolnoise.comparison import array_files, label_files, read_arms, readings, table_rows
-from toolnoise.comparison.designs import Assumption
+from toolnoise.comparison import label_files, metric_names, readings, table_files, table_rows
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.readings import Reading
 from toolnoise.comparison.table_files import read_csv
@@ -88,12 +87,12 @@ def require_no_losses(path: str, asked: str | None) -> None:
 
 def labels_of(given: Sequence[str]) -> Truth:
     """The labels that the first file of an arm has, or the study of a dump; none for right and wrong answers."""
-    path = read_arms.files_of(given[0])[0]
+    path = metric_names.files_of(given[0])[0]
     if is_dump(path):
         _require_outcome(path, PREDICTIONS)
         return label_files.read(data_of(given))
-    zipped = array_files.zipped(path)
-    names = [] if zipped or array_files.is_array(path) else read_csv(path)
+    zipped = table_files.is_zipped(path)
+    names = [] if zipped or table_files.is_array(path) else read_csv(path)
     if any(role_of(name) == "label" for name in (arrays.npz_names(path) if zipped else names)):
         return label_files.read(path)
     allowed = "a file with the labels; or metric, if these are metrics of runs"
@@ -109,7 +108,7 @@ def labels_of(given: Sequence[str]) -> Truth:
 
 def data_of(given: Sequence[str]) -> str:
     """The data set of the study of which the first file of an arm is a dump."""
-    path = read_arms.files_of(given[0])[0]
+    path = metric_names.files_of(given[0])[0]
     if is_dump(path):
         _, dataset, _, _, study = [*Path(path).resolve().parents, *[Path("/")] * 5][:5]
         data = study / "data" / f"{dataset.name}.npz"
@@ -118,16 +117,16 @@ def data_of(given: Sequence[str]) -> str:
     raise BadArgument("labels", f"{path} is not a dump of a study", "a file with the labels")
 
 
-def read(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
+def read_arm(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
     """The runs of an arm, from what was given for it: predictions, values or losses."""
-    paths = [path for pattern in given for path in read_arms.files_of(pattern)]
+    paths = [path for pattern in given for path in metric_names.files_of(pattern)]
     for path in paths if truth and of == PREDICTIONS and truth.alone else ():
         if Path(path).exists() and Path(truth.source).exists() and Path(path).samefile(truth.source):
             raise BadInput(path, "", "found the labels among the runs", "files of predictions")
     # Scores of many files need not fit into memory together.
     found = [read_file(path, of, truth)._replace(scores=None) for path in paths]
     name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
-    return joined(name, found, read_arms.numbered(paths))
+    return joined(name, found, metric_names.run_numbers(paths))
 
 
 def read_file(path: str, of: str, truth: Truth | None) -> Arm:
@@ -135,7 +134,7 @@ def read_file(path: str, of: str, truth: Truth | None) -> Arm:
     return _dumped(path, of, truth) if is_dump(path) else _arm(path, _reading(path, of, truth), truth)
 
 
-def of_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth | None) -> Arm:
+def read_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth | None) -> Arm:
     """The runs in an array, or in one of each run, which are an argument's by this name."""
     if of == LOSSES:
         return _arm(name, _of_runs(name, dict(enumerate(values)), of, None), None)
@@ -211,8 +210,8 @@ def _require_same_examples(arm: Arm, other: Arm) -> None:
             raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
 
 
-def require_comparable(arms: Sequence[Arm], assumption: Assumption = "independent") -> None:
-    """Refuse arms on other examples, and an assumption that cannot hold."""
+def require_comparable(arms: Sequence[Arm], *, paired: bool = False) -> None:
+    """Refuse arms on other examples, and pairs that cannot be."""
     for place, arm in enumerate(arms):
         for other in arms[:place]:
             _require_same_examples(other, arm)
@@ -221,11 +220,11 @@ def require_comparable(arms: Sequence[Arm], assumption: Assumption = "independen
         what = f"found {len(arms)} methods of one run each"
         raise BadArgument("ARMS", what, "quote the pattern: 'a/*.npy', or a list of files an arm")
     recorded = next((arm.file for arm in arms if arm.drawn is not None), None)
-    if recorded and assumption != "independent":
+    if recorded and paired:
         what = f"the draws of {recorded} are known"
-        raise BadArgument(assumption.replace(" ", "_"), what, "only for files of your own")
-    if assumption == "paired":
-        read_arms.require_pairs(counts, [(arm.numbers, arm.file) for arm in arms if arm.numbers])
+        raise BadArgument("paired", what, "only for files of your own")
+    if paired:
+        metric_names.require_pairs(counts, [(arm.numbers, arm.file) for arm in arms if arm.numbers])
 
 
 def is_dump(path: str | Path) -> bool:
@@ -254,7 +253,7 @@ def _dumped(path: str, of: str, truth: Truth | None) -> Arm:
     about_runs = {"missing": sum(dump.diverged), "drawn": dump.kept_draws}
     values = dump.kept
     if of == PREDICTIONS:
-        array_files.require_array(path, values, 3)
+        table_files.require_array(path, values, 3)
         readings.known_of(path, "", truth).require_examples(values.shape[1], f"shape {values.shape}")
         reading = Reading(values, "scores" if values.ndim == 3 else CLASSES, name="logits")
         return _arm(path, reading, truth)._replace(**about_runs)
@@ -269,22 +268,22 @@ def _of_runs(path: str, runs: Mapping[Any, np.ndarray], of: str, truth: Truth | 
     values, (first, *others) = list(runs.values()), runs
     name = "" if others else first
     if of == LOSSES:
-        return readings.of_losses(path, readings.losses_of_runs(path, values))
+        return readings.read_losses(path, readings.losses_of_runs(path, values))
     if of == VALUES:
-        return readings.of_values(path, values, truth)
+        return readings.read_values(path, values, truth)
     if truth.shape:
-        return readings.of_units(path, name, values, truth)
+        return readings.read_units(path, name, values, truth)
     for array in values:
-        array_files.require_array(path, array, 3)
+        table_files.require_array(path, array, 3)
     known = readings.known_of(path, first, truth)
-    reading = readings.of_arrays(known, runs) if others else readings.of_array(known, values[0])
+    reading = readings.read_array_a_run(known, runs) if others else readings.read_class_array(known, values[0])
     return reading._replace(name=name)
 
 
 def _reading(path: str, of: str, truth: Truth | None) -> Reading:
     """How a file is read, with the examples in the order of its own ids."""
-    zipped = array_files.zipped(path)
-    if not zipped and not array_files.is_array(path):
+    zipped = table_files.is_zipped(path)
+    if not zipped and not table_files.is_array(path):
         return _of_table(path, of, truth)
     named = arrays.read_npz(path) if zipped else {}
     runs = _runs_of(path, named, of, 2 if truth and not truth.shape else 4) if zipped else {"": arrays.read_npy(path)}
@@ -317,19 +316,19 @@ def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
         found = label_files.numbers(path)
         values = found.answers.reshape(found.shape)
         columns, wanted = (table_rows.distinct_words(each.asked) for each in (found, truth))
-        reading = readings.of_values(path, [values], truth)._replace(ids=found.ids)
+        reading = readings.read_values(path, [values], truth)._replace(ids=found.ids)
         if len(wanted) > 1 and sorted(columns) == sorted(wanted):
             reading = reading._replace(array=reading.array[..., [columns.index(name) for name in wanted]])
         return reading
     if truth.shape:
         what = f"found no array, and labels of shape {truth.shape} in {truth.source}"
         raise BadInput(path, "", what, ".npy or .npz where examples have several labels")
-    return readings.of_table(readings.known_of(path, "", truth), read_csv(path, examples=truth.examples))
+    return readings.read_class_table(readings.known_of(path, "", truth), read_csv(path, examples=truth.examples))
 
 
 def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:
     """The losses of the one run in a file, with their padding and without."""
-    zipped = array_files.zipped(path)
+    zipped = table_files.is_zipped(path)
     runs = _runs_of(path, arrays.read_npz(path), LOSSES, 4) if zipped else {"": arrays.read_npy(path)}
     runs = readings.losses_of_runs(path, list(runs.values()))
     if len(runs) != 1:
@@ -346,7 +345,7 @@ def _runs_of(path: str, named: Mapping[str, np.ndarray], of: str, most: int) -> 
         return {name: named[name]}
     if stack or len({named[name].shape for name in runs}) != 1 or named[runs[0]].ndim not in range(1, most + 1):
         wanted = f"one array named {' or '.join(STACKS[of])}, or an array of one shape for each run"
-        raise BadInput(path, "", f"found {array_files.shapes_of(named)}", wanted)
+        raise BadInput(path, "", f"found {table_files.shapes_of(named)}", wanted)
     return {runs[place]: named[runs[place]] for place in by_number(runs)}
 
 
@@ -384,7 +383,7 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     )
     if reading.what in NUMBERS:
         flat = values.reshape(len(values), -1).astype(np.float64)
-        array_files.require_squares(path, flat)
+        table_files.require_squares(path, flat)
         return arm._replace(answers=flat, bits=digests(flat))
     if reading.what == RIGHTS:
         return arm._replace(answers=values.astype(np.int64), truth=np.ones(values.shape[1], np.int64))
@@ -415,7 +414,7 @@ def _of_scores(arm: Arm, name: str, truth: Truth) -> Arm:
         raise BadInput(truth.source, f"[{place}]", f"found {truth.answers[place]}", allowed)
     entropies, said = _entropies(values, truth.answers, _kind(path, name, values))
     if entropies is not None:
-        array_files.require_squares(path, entropies)
+        table_files.require_squares(path, entropies)
     notes = (*arm.notes, *said)
     of_scores = {"entropies": entropies, "classes": classes, "bits": digests(values), "scores": values}
     return arm._replace(answers=predictions(values), notes=notes, **of_scores)

@@ -21,8 +21,7 @@ from toolnoise.comparison.comparison_text import LEVEL, Block, Row
 from toolnoise.comparison.designs import UNTESTED, Design, Way
 from toolnoise.comparison.metric_names import Metric
 from toolnoise.comparison.metric_runs import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
-from toolnoise.comparison.partly_paired import pair_weight
-from toolnoise.comparison.two_arms import adjusted, hedges_g, probability_of_improvement
+from toolnoise.comparison.two_arms import adjusted, hedges_g, pair_weight, probability_of_improvement
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.spread import sd_chi2
 from toolnoise.stats.two_means import Result
@@ -252,8 +251,8 @@ def _of_two_arms(found: Sequence[MetricComparison]) -> list[Row]:
         rows += comparison_text.with_numbers(
             [
                 comparison_text.mean_row(name, each.a.mean, each.b.mean, each.difference, by),
-                ("  in SDs", "", "", *comparison_text.shown(each.hedges_g, "{:+.2f}", by)),
-                (f"  {b} is {way}, % of pairs", "", "", *comparison_text.shares(_beats(each), by)),
+                ("  in SDs", "", "", *comparison_text.estimate_cells(each.hedges_g, "{:+.2f}", by)),
+                (f"  {b} is {way}, % of pairs", "", "", *comparison_text.share_cells(_beats(each), by)),
                 (
                     "  SD",
                     *comparison_text.of_both((each.a.sd, each.b.sd)),

@@ -15,22 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.comparison import crossed, designs, pairs_of_units
+from toolnoise.comparison import crossed, designs, pairs_of_units, two_arms
 from toolnoise.comparison.arms import RIGHTS, Arm
 from toolnoise.comparison.crossed import mean_over_examples
-from toolnoise.comparison.designs import UNTESTED, Assumption, Design, Way
+from toolnoise.comparison.designs import UNTESTED, Design, Way
+from toolnoise.comparison.metric_names import NAMES
 from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
-from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
-from toolnoise.comparison.read_arms import NAMES
-from toolnoise.comparison.two_arms import (
-    adjusted,
-    bad_flips,
-    cross_churn,
-    good_flips,
-    hedges_g,
-    paired_difference,
-    probability_of_improvement,
-)
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.outcomes import LABELS, LOSSES, NUMBERS
@@ -92,17 +82,6 @@ class Comparison(NamedTuple):
     further: dict[str, Any]
 
 
-class OfLabel(NamedTuple):
-    """The accuracy of one of many labels in each arm, and its difference; p-values are adjusted over the labels."""
-
-    label: str
-    a: float
-    b: float
-    difference: Estimate
-    pvalue: float
-    pvalue_holm: float
-
-
 class ArmRuns(NamedTuple):
     """An arm's runs: each unit judged, [S, U], as right or by its error or loss; the mean of that, [S].
 
@@ -127,16 +106,14 @@ class ArmRuns(NamedTuple):
         return np.nan if self.arm.kind in NUMBERS else 1 / self.judged.shape[1]
 
 
-def compare_all(
-    arms: Sequence[Arm], assumption: Assumption = "independent", by_label: Sequence[str] = ()
-) -> list[Comparison]:
+def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Comparison]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
-    Of many labels, those in `by_label` are compared one by one, too.
+    Of `paired` runs whose draws are not known, run s of every arm has the same.
     """
     arms = _judged_alike(arms)
-    sides = [side(name, arm, assumption) for name, arm in zip(NAMES, arms, strict=False)]
-    return adjusted([_compare(sides[0], other, assumption, by_label) for other in sides[1:]])
+    sides = [side(name, arm, paired=paired) for name, arm in zip(NAMES, arms, strict=False)]
+    return two_arms.adjusted([_compare(sides[0], other, paired=paired) for other in sides[1:]])
 
 
 def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
@@ -150,9 +127,9 @@ def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
     ]
 
 
-def side(name: str, arm: Arm, assumption: Assumption) -> ArmRuns:
-    """An arm by its name; the assumption is for runs whose draws are not known."""
-    drawn = designs.assumed(arm.runs, assumption) if arm.drawn is None else arm.drawn
+def side(name: str, arm: Arm, *, paired: bool = False) -> ArmRuns:
+    """An arm by its name; runs whose draws are not known may be paired."""
+    drawn = designs.assumed(arm.runs, paired=paired) if arm.drawn is None else arm.drawn
     # Predictions alone may agree by chance on an easy test set, so runs of two arms are never taken for one by them.
     contents = list(arm.bits or [(name, run.tobytes()) for run in arm.answers])
     if arm.kind in NUMBERS:
@@ -186,20 +163,18 @@ def _step(a: ArmRuns, b: ArmRuns) -> float:
     return 0.0 if set(a.contents) == set(b.contents) else a.step
 
 
-def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[str]) -> Comparison:
+def _compare(a: ArmRuns, b: ArmRuns, *, paired: bool) -> Comparison:
     plan, test = tested(a, b)
     scores, judged = unit_means(plan, a.scores, b.scores), unit_means(plan, a.judged, b.judged)
     lengths, numbers = a.arm.lengths, a.arm.kind in NUMBERS
     over_examples = mean_over_examples(judged[1].mean(axis=0) - judged[0].mean(axis=0), lengths)
-    paired = None if plan.way == "partly paired" else plan.way == "paired"
-    over_both = crossed.over_runs_and_examples(test.effect, over_examples, *judged, lengths, paired=paired)
+    pairs = None if plan.way == "partly paired" else plan.way == "paired"
+    over_both = crossed.over_runs_and_examples(test.effect, over_examples, *judged, lengths, paired=pairs)
     most = np.inf if numbers else 1
     untested = plan.way in UNTESTED
     # Of numbers, lower is better.
     better = [-of_arm if numbers else of_arm for of_arm in scores]
-    measured = (
-        _further_of_numbers(plan, a, b, test.effect, over_examples) if numbers else _further(plan, a, b, by_label)
-    )
+    measured = _further_of_numbers(plan, a, b, test.effect, over_examples) if numbers else _further(plan, a, b)
     return Comparison(
         a.arm.kind,
         a.arm.outcome,
@@ -210,9 +185,9 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[
         plan.way,
         plan.shared if plan.way in PAIRED else 0,
         (len(plan.units_a), len(plan.units_b)),
-        pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
+        two_arms.pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
         designs.shared_between(plan, a.drawn, b.drawn),
-        notes(a, b, assumption),
+        notes(a, b, paired=paired),
         runs_in_both(a, b),
         test.effect.within(-most, most),
         test.pvalue,
@@ -220,21 +195,21 @@ def _compare(a: ArmRuns, b: ArmRuns, assumption: Assumption, by_label: Sequence[
         over_examples.within(-most, most),
         over_both.within(-most, most),
         sd_ratio(plan, a.scores, b.scores),
-        UNDEFINED if untested else hedges_g(*scores),
-        UNDEFINED if untested else probability_of_improvement(*better, plan.shared),
+        UNDEFINED if untested else two_arms.hedges_g(*scores),
+        UNDEFINED if untested else two_arms.probability_of_improvement(*better, plan.shared),
         measured,
     )
 
 
-def _further(plan: Design, a: ArmRuns, b: ArmRuns, by_label: Sequence[str]) -> dict[str, Any]:
+def _further(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
     """What is measured of predicted classes, or of right and wrong answers, besides accuracy."""
     entropies, predicted = (a.arm.entropies, b.arm.entropies), (a.arm.answers, b.arm.answers)
     scored = entropies[0] is not None and entropies[1] is not None
     churns = in_arms(plan, *map(pairwise_churn, predicted))
     changes = {
-        "churn": cross_churn(*predicted),
-        "good_flips": good_flips(a.judged, b.judged),
-        "bad_flips": bad_flips(a.judged, b.judged),
+        "churn": two_arms.cross_churn(*predicted),
+        "good_flips": two_arms.good_flips(a.judged, b.judged),
+        "bad_flips": two_arms.bad_flips(a.judged, b.judged),
     }
     changes = {name: between_arms(plan, matrix, _step(a, b)) for name, matrix in changes.items()}
     return {
@@ -245,7 +220,6 @@ def _further(plan: Design, a: ArmRuns, b: ArmRuns, by_label: Sequence[str]) -> d
         "same_draw": {name: same for name, (_, same) in changes.items()},
         "units_each": int(a.arm.lengths[0]),
         "exact_match": _exact_match(plan, a, b) if a.arm.outcome == LABELS else None,
-        "by_label": _by_label(plan, a, b, by_label),
     }
 
 
@@ -274,16 +248,6 @@ def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
     over_examples = mean_t(of_b - of_a, 0.0).within(-1, 1)
     found = {"a": float(of_a.mean()), "b": float(of_b.mean()), "difference": test.effect.within(-1, 1)}
     return found | {"pvalue": test.pvalue, "over_examples": over_examples}
-
-
-def _by_label(plan: Design, a: ArmRuns, b: ArmRuns, names: Sequence[str]) -> list[OfLabel]:
-    found = []
-    for place, name in enumerate(names):
-        of_a, of_b = (each.judged[:, place :: len(names)].mean(axis=1) for each in (a, b))
-        test = difference(plan, of_a, of_b, _step(a, b) * len(names))
-        means = (float(each.mean()) for each in unit_means(plan, of_a, of_b))
-        found.append(OfLabel(name, *means, test.effect.within(-1, 1), test.pvalue, np.nan))
-    return adjusted(found)
 
 
 def _arm(of: ArmRuns) -> ArmSummary:
@@ -369,9 +333,9 @@ def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Resul
     """The test of a quantity of runs; where the design has none, only the difference."""
     a, b = unit_means(plan, a, b)
     if plan.way == "paired":
-        return paired_difference(a, b, step)
+        return two_arms.paired_difference(a, b, step)
     if plan.way == "partly paired":
-        return partly_paired_difference(a, b, plan.shared, step)
+        return two_arms.partly_paired_difference(a, b, plan.shared, step)
     if plan.way == "independent":
         return mean_difference(a, b, (step, step))
     return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean())))
@@ -386,7 +350,7 @@ def _exponential(estimate: Estimate) -> Estimate:
         return Estimate(*np.exp(estimate).tolist())
 
 
-def notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
+def notes(a: ArmRuns, b: ArmRuns, *, paired: bool) -> list[str]:
     """What was seen or assumed about the runs, as sentences."""
     notes = []
     for of in (a, b):
@@ -397,12 +361,10 @@ def notes(a: ArmRuns, b: ArmRuns, assumption: Assumption) -> list[str]:
         runs = f"1 run of {b.name} is {alike} a run" if same == 1 else f"{same} runs of {b.name} are {alike} runs"
         notes.append(f"{runs} of {a.name}.")
     unknown = [of.name for of in (a, b) if of.arm.drawn is None]
-    assumed = {
-        "independent": f"every run of {' and '.join(unknown)} has draws of its own (not paired, no same start)",
-        "paired": f"run s of {a.name} and run s of {b.name} have the same draws (paired)",
-        "same start": "all runs start from the same weights (same start)",
-    }
-    return [*notes, f"Assumed: {assumed[assumption]}."] if unknown else notes
+    assumed = f"every run of {' and '.join(unknown)} has draws of its own (not paired)"
+    if paired:
+        assumed = f"run s of {a.name} and run s of {b.name} have the same draws (paired)"
+    return [*notes, f"Assumed: {assumed}."] if unknown else notes
 
 
 def counted_once(name: str, contents: Sequence[Hashable], alike: str) -> list[str]:

@@ -101,15 +101,15 @@ def _block(found: Comparison, tests: int) -> Block:
         mean_row(words.name + " %" * (words.scale == PERCENT), a.mean, b.mean, found.difference, by, words.scale),
         difference_row("  these runs", found.difference_over_examples, examples, words.scale),
         difference_row("  new runs and examples", found.difference_over_both, f"{by}, {examples}", words.scale),
-        ("  in SDs", "", "", *shown(found.hedges_g, "{:+.2f}", by)),
-        (f"  {beats}, % of pairs", "", "", *shares(found.probability_of_improvement, by)),
+        ("  in SDs", "", "", *estimate_cells(found.hedges_g, "{:+.2f}", by)),
+        (f"  {beats}, % of pairs", "", "", *share_cells(found.probability_of_improvement, by)),
         ("  SD", *of_both((a.sd, b.sd), words.scale), *sd_ratio(found.sd_ratio, by)),
     ]
     rows += (_rows_of_numbers if words.lower else _rows_of_classes)(found, by, examples)
     about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
     about += [_units(found), *pairing(found), *found.notes]
     first, *says = _sentences(found)
-    return block(found, tests, first, rows, [*says, *_of_labels(found), *about])
+    return block(found, tests, first, rows, [*says, *about])
 
 
 def _rows_of_classes(found: Comparison, by: str, examples: str) -> list[Row]:
@@ -124,18 +124,15 @@ def _rows_of_classes(found: Comparison, by: str, examples: str) -> list[Row]:
         rows.append(difference_row("  these runs", exact["over_examples"], examples, PERCENT))
     rows += [
         _means_row("churn %", found, "churn", "churn_difference", by, PERCENT),
-        (f"  {b} / {a}", "", "", *shown(further["churn_ratio"], "x {:.2f}", by)),
+        (f"  {b} / {a}", "", "", *estimate_cells(further["churn_ratio"], "x {:.2f}", by)),
         ("churn, same draw %", *_of_arms(found, "churn_same_draw"), "", "", ""),
     ]
     for name, change in ((f"{b} replaces {a} %", "other_draws"), (f"{b} replaces {a}, same draw %", "same_draw")):
         rows += [
-            (name, "", "", *shares(further[change]["churn"], by)),
-            ("  from wrong to right", "", "", *shares(further[change]["good_flips"], by)),
-            ("  from right to wrong", "", "", *shares(further[change]["bad_flips"], by)),
+            (name, "", "", *share_cells(further[change]["churn"], by)),
+            ("  from wrong to right", "", "", *share_cells(further[change]["good_flips"], by)),
+            ("  from right to wrong", "", "", *share_cells(further[change]["bad_flips"], by)),
         ]
-    for each in further["by_label"]:
-        of_label = map(Estimate, (each.a, each.b))
-        rows.append(mean_row(f"accuracy of {each.label} %", *of_label, each.difference, by, PERCENT))
     return rows
 
 
@@ -146,13 +143,17 @@ def _rows_of_numbers(found: Comparison, by: str, examples: str) -> list[Row]:
         rows = [_means_row("RMSE", found, "rmse", "rmse_difference", by)]
     else:
         rows = [
-            ("perplexity", *_of_arms(found, "perplexity"), *shown(further["perplexity_ratio"], "x {:.4f}", by)),
-            ("  these runs", "", "", *shown(further["perplexity_ratio_over_examples"], "x {:.4f}", examples)),
+            (
+                "perplexity",
+                *_of_arms(found, "perplexity"),
+                *estimate_cells(further["perplexity_ratio"], "x {:.4f}", by),
+            ),
+            ("  these runs", "", "", *estimate_cells(further["perplexity_ratio_over_examples"], "x {:.4f}", examples)),
         ]
     return [
         *rows,
-        ("between runs", *_of_arms(found, "apart"), *shown(further["apart_other_draws"], "{:.4g}", by)),
-        ("between runs, same draw", "", "", *shown(further["apart_same_draw"], "{:.4g}", by)),
+        ("between runs", *_of_arms(found, "apart"), *estimate_cells(further["apart_other_draws"], "{:.4g}", by)),
+        ("between runs, same draw", "", "", *estimate_cells(further["apart_same_draw"], "{:.4g}", by)),
     ]
 
 
@@ -184,21 +185,6 @@ def _units(found: Comparison) -> str:
     if WORDS[found.kind].lower:
         return f"{_examples(found)}, {found.n_units} {unit}"
     return f"{_examples(found)} of {found.further['units_each']} {unit}; accuracy and churn count {unit}"
-
-
-def _of_labels(comparison: Comparison) -> list[str]:
-    """On which labels the arms differ."""
-    each = comparison.further.get("by_label")
-    if not each or all(math.isnan(label.pvalue) for label in each):
-        return []
-    better = [
-        f"{label.label} ({comparison.b.name if label.difference.value > 0 else comparison.a.name}, "
-        f"p = {label.pvalue_holm:.2g})"
-        for label in each
-        if label.pvalue_holm < LEVEL
-    ]
-    on = f"a difference on {', '.join(better)}" if better else "no significant difference on any of them"
-    return [f"By label, after Holm's correction over {len(each)}: {on}."]
 
 
 def pairing(comparison: Comparison) -> list[str]:
@@ -419,12 +405,12 @@ def other_way_round(difference: Estimate) -> Estimate:
     return Estimate(-difference.value, -difference.high, -difference.low)
 
 
-def shares(estimate: Estimate, over: str) -> tuple[str, str, str]:
+def share_cells(estimate: Estimate, over: str) -> tuple[str, str, str]:
     """A share in percent, its interval, and what that is over."""
-    return shown(Estimate(*(100 * number for number in estimate)), "{:.2f}", over)
+    return estimate_cells(Estimate(*(100 * number for number in estimate)), "{:.2f}", over)
 
 
-def shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
+def estimate_cells(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
     """A value, its interval, and what that is over."""
     value, low, high = ("n/a" if math.isnan(number) else form.format(number) for number in estimate)
     return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
@@ -432,7 +418,7 @@ def shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
 
 def sd_ratio(estimate: Estimate, over: str) -> tuple[str, str, str]:
     """A ratio of SDs, its interval, and what that is over, or why there is none."""
-    value, interval, over = shown(estimate, "x {:.2f}", over)
+    value, interval, over = estimate_cells(estimate, "x {:.2f}", over)
     return value, TOO_FEW if interval == "n/a" != value else interval, over
 
 

@@ -19,8 +19,6 @@ Way = Literal["paired", "partly paired", "independent", "two draws", "one draw",
 UNTESTED: tuple[Way, ...] = ("two draws", "one draw", "no sessions", "same runs")
 # Draws of an arm that are not all pairs. Two find a difference of 1.5 SDs in 1 to 4 % of studies, beside 50 in 12 %.
 FEWEST = 3
-# What to assume of runs whose draws nobody recorded.
-Assumption = Literal["paired", "same start", "independent"]
 
 
 class Design(NamedTuple):
@@ -72,14 +70,9 @@ def copied_runs(a: Sequence[Hashable], b: Sequence[Hashable], different: int) ->
     return shared if shared == fewest > 1 and told_apart else 0
 
 
-def assumed(runs: int, assumption: Assumption) -> list[Drawn]:
-    """Draws of an arm's runs that nobody recorded: all of run s are those of run s in other arms, or all starts equal.
-
-    Independent runs have draws of their own.
-    """
-    if assumption == "paired":
-        return [dict.fromkeys(ALGORITHMIC, ("run", run)) for run in range(runs)]
-    return [{"init": "start"} if assumption == "same start" else {}] * runs
+def assumed(runs: int, *, paired: bool) -> list[Drawn]:
+    """Draws of an arm's runs that nobody recorded: all of run s are those of run s in other arms, or its own."""
+    return [dict.fromkeys(ALGORITHMIC, ("run", run)) if paired else {} for run in range(runs)]
 
 
 def shared_between(plan: Design, a: Sequence[Drawn], b: Sequence[Drawn]) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import array_files, table_rows
+from toolnoise.comparison import table_files, table_rows
 from toolnoise.comparison.table_files import has_names, read_csv
 from toolnoise.comparison.table_rows import role_of
 from toolnoise.datasets import prepared
@@ -45,24 +45,24 @@ class Truth(NamedTuple):
 
 def read(path: str) -> Truth:
     """The labels in a file of one column or row, in a column of labels, or of the test set in a study's data."""
-    names = arrays.npz_names(path) if array_files.zipped(path) else []
+    names = arrays.npz_names(path) if table_files.is_zipped(path) else []
     if "test_labels" in names:
         data = prepared.load(path)
         test = data.test
         several = {} if test.targets.ndim == 1 else {"shape": test.targets.shape, "outcome": test.outcome}
         return Truth(path, test.labels, len(test.labels), asked=data.asked, **several)
-    if not names and not array_files.is_array(path):
+    if not names and not table_files.is_array(path):
         return _of_table(path, read_csv(path))
     array, ids = _labelled(path)
-    return of_array(path, array)._replace(ids=ids, alone=len(names) < 2)
+    return labels_of_array(path, array)._replace(ids=ids, alone=len(names) < 2)
 
 
-def of_array(path: str, array: np.ndarray) -> Truth:
+def labels_of_array(path: str, array: np.ndarray) -> Truth:
     """The labels in an array, which is a file's or an argument's: numbers, or texts that name classes."""
     if array.dtype.kind == "U":
         names, places = np.unique(array.ravel(), return_inverse=True)
         return Truth(path, places.ravel(), array.size, codes={str(name): place for place, name in enumerate(names)})
-    array_files.require_array(path, array, 3)
+    table_files.require_array(path, array, 3)
     if max(array.shape) == array.size:
         return Truth(path, as_classes(path, array.ravel(), "label"), array.size)
     classes = as_classes(path, array, "label")
@@ -80,61 +80,61 @@ def _of_table(path: str, table: "pd.DataFrame") -> Truth:
         values = table_rows.stacked(path, table, range(table.shape[1]))
         if max(values.shape) != values.size:
             raise BadInput(path, "", f"found shape {values.shape}", "one label per example")
-        return of_array(path, values.ravel())
+        return labels_of_array(path, values.ravel())
     rows, ids, _ = table_rows.layout(path, table)
     column = table_rows.labels_in(path, table, rows)
     if column is not None:
-        return of_array(path, column[1])._replace(ids=ids, alone=False)
+        return labels_of_array(path, column[1])._replace(ids=ids, alone=False)
     left = [name for name in table if role_of(name) not in ("run", "example", "index", "aside")]
     if len(left) != 1:
         raise BadInput(path, "", f"found the columns {', '.join(table)}", "labels in a column label")
     values = table_rows.stacked(path, table, [table.columns.get_loc(left[0])])[rows[0], 0]
-    return of_array(path, values)._replace(ids=ids)
+    return labels_of_array(path, values)._replace(ids=ids)
 
 
 def numbers(path: str) -> Truth:
     """The numbers in a file, finite: [N] of one column or row, [N, K] of several columns, or a study's true values."""
-    if array_files.zipped(path) and "test_labels" in arrays.npz_names(path):
-        return of_numbers(path, prepared.targets(path)["test_labels"])
-    if array_files.zipped(path) or array_files.is_array(path):
+    if table_files.is_zipped(path) and "test_labels" in arrays.npz_names(path):
+        return numbers_of_array(path, prepared.targets(path)["test_labels"])
+    if table_files.is_zipped(path) or table_files.is_array(path):
         array, ids = _labelled(path)
-        return of_numbers(path, array)._replace(ids=ids)
+        return numbers_of_array(path, array)._replace(ids=ids)
     table = read_csv(path)
     known = [place for place, name in enumerate(table) if has_names(table) and role_of(name) in ("example", "index")]
     columns = [place for place in range(table.shape[1]) if place not in known] or known
     array = table_rows.stacked(path, table, columns)
     if columns == known or not has_names(table):
-        return of_numbers(path, array)
+        return numbers_of_array(path, array)
     rows, ids, _ = table_rows.layout(path, table)
     if len(rows) > 1:
-        run = table_rows.named(table, "run")[0]
+        run = table_rows.columns_of_role(table, "run")[0]
         raise BadInput(path, run, f"found {len(rows)} runs", "a line for each example")
-    return of_numbers(path, array[rows[0]])._replace(ids=ids, asked=[table.columns[place] for place in columns])
+    return numbers_of_array(path, array[rows[0]])._replace(ids=ids, asked=[table.columns[place] for place in columns])
 
 
-def of_numbers(path: str, array: np.ndarray) -> Truth:
+def numbers_of_array(path: str, array: np.ndarray) -> Truth:
     """The numbers in an array, [N] or [N, K]."""
-    array_files.require_array(path, array, 3)
+    table_files.require_array(path, array, 3)
     if max(array.shape) != array.size and array.ndim != 2:
         raise BadInput(path, "", f"found shape {array.shape}", "one number per example, or a row of numbers")
-    array_files.require_squares(path, array)
+    table_files.require_squares(path, array)
     shape = (array.size,) if max(array.shape) == array.size else array.shape
     return Truth(path, array.ravel().astype(np.float64), array.size, shape=shape, outcome=VALUES)
 
 
 def _labelled(path: str) -> tuple[np.ndarray, np.ndarray | None]:
     """The array in an .npy, or in an .npz the only one or the one with the name of labels; what identifies examples."""
-    if not array_files.zipped(path):
+    if not table_files.is_zipped(path):
         array = arrays.read_npy(path)
-        array_files.require_array(path, array, 3)
+        table_files.require_array(path, array, 3)
         return array, None
     named = arrays.read_npz(path)
     names = [name for name in named if role_of(name) == "label"]
     names = names or [name for name in named if not table_rows.identifies(name)]
     if len(names) != 1:
-        raise BadInput(path, "", f"found {array_files.shapes_of(named)}", "one array, or one named labels")
+        raise BadInput(path, "", f"found {table_files.shapes_of(named)}", "one array, or one named labels")
     array = named[names[0]]
-    array_files.require_array(path, array, 3)
+    table_files.require_array(path, array, 3)
     array = array.ravel() if max(array.shape) == array.size else array
     order, ids = table_rows.in_order(path, named, len(array))
     return array[order], ids
@@ -142,7 +142,7 @@ def _labelled(path: str) -> tuple[np.ndarray, np.ndarray | None]:
 
 def as_classes(path: str, values: np.ndarray, what: str) -> np.ndarray:
     """Numbers as classes, if they are valid classes."""
-    array_files.require_numbers(path, values)
+    table_files.require_numbers(path, values)
     wrong = (values < 0) | (values >= MOST_CLASSES)
     if values.dtype.kind == "f":
         wrong |= np.mod(values, 1) != 0

@@ -1,19 +1,26 @@
-"""The runs of all arms with their metrics, and how they follow from the lines of tables.
+"""Runs with their metrics from tables: a file of all arms, or a file or several for each arm.
 
-Of several steps a run, the last or the best counts, and never without being asked.
+Nothing is chosen in silence: `notes` say which columns were taken, which lines were left out and why. Of several steps
+a run, the last or the best counts, and never without being asked. A column of sessions is taken only if it is asked
+for, but for times and speeds: runs of one session (a machine, a day, a launch) share its speed.
 """
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
 
-from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.base.errors import BadArgument, BadInput, Spelling
 from toolnoise.base.printing import counted
 from toolnoise.base.times import is_time
-from toolnoise.comparison.metric_columns import NONE
-from toolnoise.comparison.metric_names import Metric
+from toolnoise.comparison import known_names as known
+from toolnoise.comparison import metric_layouts, metric_names, table_rows
+from toolnoise.comparison.metric_layouts import NONE, Arms, Asked, Frame, Roles
+from toolnoise.comparison.metric_names import Metric, listed, plain, words_of
+from toolnoise.comparison.table_files import EXACT, is_number
 
 LEFT = "Left out: "  # begins a note on what does not count
 NUMBERED = "run "  # begins what stands for a seed if `paired` is given
@@ -202,7 +209,7 @@ def _that_count(
     return filled[chosen], [said]
 
 
-def numbered(about: pd.DataFrame) -> list[str]:
+def numbered_seeds(about: pd.DataFrame) -> list[str]:
     """What stands for the seeds of runs: the numbers of their files, or their order, as `paired` says."""
     seeds, of_arms = about["seed"], about.groupby("arm", sort=False)["seed"]
     if all(str(seed).startswith(NUMBERED) for seed in seeds):
@@ -216,3 +223,286 @@ def numbered(about: pd.DataFrame) -> list[str]:
         found = ", ".join(f"{count} of {arm}" for arm, count in of_arms.size().items())
         raise BadArgument("paired", f"found {found}", "equal numbers of runs")
     return [f"{NUMBERED}{place + 1}" for place in of_arms.cumcount()]
+
+
+class Notes(NamedTuple):
+    """What is said of files: each text once, with the files that it is true of, and counts over all of them.
+
+    `percent` has the first file in which a metric is, or is not, in percent.
+    """
+
+    files: dict[str, list[str]]
+    counts: Counter[str]
+    percent: dict[tuple[str, bool], str]
+
+    def sentences(self) -> list[str]:
+        """All of it."""
+        said = []
+        for text, paths in self.files.items():
+            named = ", ".join(paths) if len(paths) <= MOST_NAMED else f"{len(paths)} files"
+            said.append(f"{named}: {text}.")
+        return said + [f"{LEFT}{count} {what}." for what, count in self.counts.items()]
+
+    def unit(self, metric: str) -> str:
+        """Points of a metric in percent, which must be so in every file."""
+        if (metric, True) in self.percent and (metric, False) in self.percent:
+            what = f"found numbers with %, and without in {self.percent[metric, False]}"
+            raise BadInput(self.percent[metric, True], metric, what, "one of the two in all files")
+        return "points" if (metric, True) in self.percent else ""
+
+
+def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are: Arms = "needed") -> Runs:
+    """The runs of arms, each of which is a file, a folder or a pattern, several files, or a table in memory.
+
+    A single table, or tables with `asked.by`, have the arms in a column, unless `arms_are` says otherwise.
+    """
+    arms = [
+        [one for each in arm for one in ([each] if isinstance(each, Frame) else metric_names.files_of(each))]
+        for arm in given
+    ]
+    if asked.by is None and (len(arms) > 1 or len(arms[0]) > 1):
+        arms_are = "in files"
+    in_files = arms_are == "in files"
+    # A table in memory, such as arm A, is called A.
+    files = [[one.path.rpartition(" ")[2] if isinstance(one, Frame) else one for one in arm] for arm in arms]
+    parts: list[Lines] = []
+    notes = Notes({}, Counter(), {})
+    for name, arm, paths in zip(metric_names.names_of_arms(files), arms, files, strict=True):
+        seeds, several = _seeds_of_files(paths, asked), in_files and len(arm) > 1
+        for place, one in enumerate(arm):
+            frame = one if isinstance(one, Frame) else metric_layouts.read_metric_file(one)
+            seed = seeds[place] if seeds else None
+            parts.append(_lines(frame, name, arms_are, asked, seed, notes, several=several))
+    # Of an arm in a file or several, each file has runs of its own.
+    about, *others = (pd.concat(frames, ignore_index=True) for frames in zip(*parts, strict=True))
+    lines = Lines(about if in_files else about.assign(file=""), *(frame.astype(object).fillna("") for frame in others))
+    lines = lines._replace(numbers=others[0])
+    if asked.steps and len(about) and about["step"].isna().all():
+        raise BadArgument(asked.steps, "found no steps", "a column of steps, such as step, iteration or epoch")
+    metrics = [
+        metric._replace(unit=notes.unit(metric.name))
+        for metric in metric_names.directed(asked.metrics, asked.lower, asked.higher)
+    ]
+    if asked.steps == "best":
+        metric_names.require_directions(metrics)
+    firsts, values, said = runs_of_lines(lines, metrics, asked.steps)
+    about = about.loc[firsts].assign(session_of_times=None)
+    if asked.paired:
+        about = about.assign(seed=numbered_seeds(about))
+    elif asked.seed is None and arms_are != "or one" and about["seed"].isna().all() and about["session"].isna().all():
+        said.append("Runs are not paired: no column says their seeds.")
+    for metric in metrics:
+        of_arms = values[metric.name].dropna().groupby(about["arm"], sort=False)
+        metric_names.require_one_scale_of_shares(metric.name, {arm: list(of_arm) for arm, of_arm in of_arms})
+    if asked.session == NONE:
+        said.append(f"Each run counts as a session of its own (session {NONE}).")
+    if asked.session is None and any(map(is_time, asked.metrics)):
+        told = metric_layouts.columns_of_sessions(lines.began.loc[firsts][values.notna().any(axis=1)])
+        if len(told) == 1:
+            about = about.assign(session_of_times=lines.began[told[0]])
+            said.append(f"Of times and speeds, sessions by {told[0]}.")
+        elif told:
+            said.append(f"{' and '.join(told)} may each say the sessions of times and speeds: session says which.")
+    return Runs(about, values, metrics, [*notes.sentences(), *said], asked.session)
+
+
+def _lines(
+    original: Frame, arm: str, arms_are: Arms, asked: Asked, seed: str | None, notes: Notes, *, several: bool
+) -> Lines:
+    """The lines of a table that are of a finished run and have a number.
+
+    Of `several` files of an arm, each has one run: without other steps, pandas' numbers of lines are its steps.
+    """
+    found, layout = metric_layouts.as_long(
+        original, asked.metrics, asked.by, asked.seed, one_arm=arms_are == "in files"
+    )
+    columns = {metric: metric_names.column_named(found.path, found.names, metric, "metric") for metric in asked.metrics}
+    values = pd.DataFrame(index=range(found.lines))
+    for metric, name in columns.items():
+        values[metric], percent = metric_layouts.numbers_of(found, name)
+        if values[metric].notna().any():
+            notes.percent.setdefault((metric, percent or name.endswith("%")), found.path)
+        if (blank := values[metric].isna().sum()) and metric_layouts.A_LINE_A_VALUE not in layout:
+            notes.counts[f"blank in {metric}"] += int(blank)
+    of = metric_layouts.roles_of(found, list(columns.values()), asked, arms_are)
+    summaries = _summaries(found, of)
+    named = [line for line, summary in enumerate(summaries) if not summary]
+    arms, of_arms = _arms_of_lines(found, of, named, arm, arms_are)
+    seeds, of_seeds = _seeds_of_lines(found, of, named, asked.seed, seed)
+    blank = [""] * found.lines
+    runs, states = (found.texts(name) if name else blank for name in (of.run, of.state))
+    about = pd.DataFrame(
+        {
+            "where": [found.where(line) for line in range(found.lines)],
+            "arm": arms,
+            "file": found.path,
+            "run": runs,
+            "seed": [seed or None for seed in seeds],
+            "session": found.texts(of.session) if of.session else None,
+            "step": _steps(found, of, list(zip(arms, runs, seeds, strict=True)), several=several),
+        }
+    ).astype({"seed": object, "session": object, "step": float})
+    why = [
+        f"with {of.state} {state.lower() or 'blank'}"
+        if of.state and state.lower() not in known.FINISHED
+        else "counted as blank"
+        if without
+        else f"with {summary} in place of a run"
+        if summary
+        else ""
+        if named_arm
+        else f"without {of.arm}"
+        for state, without, summary, named_arm in zip(states, values.isna().all(axis=1), summaries, arms, strict=True)
+    ]
+    notes.counts.update(reason for reason in why if reason not in ("", "counted as blank"))
+    kept = [not reason for reason in why]
+    began = metric_layouts.began_columns(found, [name for name in (of.arm, of.seed, *columns.values()) if name])
+    settings = pd.DataFrame({name: found.texts(name) for name in of.settings}, about.index, dtype=object)
+    lines = Lines(*(frame[kept] for frame in (about, values, settings, began)))
+    for role, told in (("session", lines.about["session"] != ""), ("seed", lines.about["seed"].notna())):
+        if not told.all() and (told.any() or role == "session"):
+            what = f"found no {role}"
+            raise BadInput(lines.where(told.idxmin()), getattr(of, role) or "", what, f"one in each, or {role} {NONE}")
+    told_apart = (lines.about["run"] != "") | lines.about["seed"].notna() | lines.about["step"].notna()
+    if several and len(told_apart) > 1 and not told_apart.any():
+        what = f"found {len(told_apart)} lines without seeds or steps, in one of several files of an arm"
+        raise BadInput(found.path, "", what, "a line a file, or a column of steps, such as step, iteration or epoch")
+    of_times = list(began) if any(map(is_time, asked.metrics)) else []
+    if unused := [name for name in _unused(found, of, lines.about["arm"]) if name not in of_times]:
+        layout.append(f"not used, but varying within an arm: {listed(unused)}")
+    if of.session:
+        layout.append(f"sessions by {of.session}")
+    if folds := [name for name in found.names if plain(name) in known.FOLDS]:
+        layout.append(f"{folds[0]}: folds share training data, so intervals over their runs are too narrow")
+    # Of another layout, columns have been made up.
+    layout += [how for how, name in ((of_arms, of.arm), (of_seeds, of.seed)) if how and name in (None, *original.names)]
+    if layout:
+        notes.files.setdefault("; ".join(layout), []).append(found.path)
+    return lines
+
+
+def _summaries(found: Frame, of: Roles) -> list[str]:
+    """What stands in place of each line's seed or run, where that is no run: mean, std and such; else an empty text.
+
+    Whatever its name, a column that has such words beside numbers has them in place of these.
+    """
+    said = [""] * found.lines
+    for place, (name, column) in enumerate(zip(found.names, found.columns, strict=True)):
+        cells = metric_layouts.texts(column) if column.dtype.kind == "O" else []
+        # Such words stand alone: std_2 may be a run.
+        sums = {
+            line
+            for line, cell in enumerate(cells)
+            if "_".join(words_of(cell)) in known.SUMMARIES and not any(map(str.isdigit, cell))
+        }
+        others = {cell for line, cell in enumerate(cells) if cell and line not in sums}
+        beside_numbers = bool(others) and all(map(is_number, others))
+        if beside_numbers or name in (of.seed, of.run) or (place == 0 and metric_layouts.is_index(name)):
+            for line in sums:
+                said[line] = cells[line]
+    return said
+
+
+def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> list[float]:
+    """The step of each line, of these runs by arm, name and seed; NaN where none is known."""
+    nowhere = [np.nan] * found.lines
+    if not of.step:
+        lines = np.arange(float(found.lines))
+        counted_lines = several and metric_layouts.is_index(found.names[0]) and found.lines > 1 and not of.seed
+        return lines.tolist() if counted_lines and np.array_equal(found.columns[0], lines) else nowhere
+    steps = metric_layouts.numbers_of(found, of.step)[0].tolist()
+    if not of.state:
+        return steps
+    # A table with states has a line a run, and its step is the last; unless the lines of a run tell steps.
+    of_runs: dict[tuple, list[float]] = {}
+    for run, step in zip(runs, steps, strict=True):
+        of_runs.setdefault(run, []).append(step)
+    told = [held for (_, *run), held in of_runs.items() if any(run) and 1 < len(held) == len(set(held))]
+    return steps if told else nowhere
+
+
+def _arms_of_lines(found: Frame, of: Roles, named: list[int], arm: str, arms_are: Arms) -> tuple[list[str], str]:
+    """The arm of each line, and how that is known. These lines may have names of runs."""
+    if of.arm:
+        return found.texts(of.arm), f"arms by {of.arm}"
+    if arms_are == "in files":
+        return [arm] * found.lines, ""
+    if in_names := _in_names(found, of, named, metric_names.arms_in_names):
+        return in_names, "arms by the names of runs, before their numbers"
+    if arms_are == "needed":
+        raise BadArgument("by", "missing", "no column says a run's arm; or a file for each arm", found.path)
+    return [arm] * found.lines, ""
+
+
+def _seeds_of_lines(
+    found: Frame, of: Roles, named: list[int], asked: str | None, seed: str | None
+) -> tuple[list[str | None], str]:
+    """The seed of each line, None where none is known, and how that is known."""
+    if of.seed:
+        for line, cell in enumerate(found.column(of.seed)):
+            if isinstance(cell, float) and abs(cell) >= EXACT:
+                what = f"found {cell:.0f}, rounded"
+                raise BadInput(found.where(line), of.seed, what, f"a seed below {EXACT}, or text")
+        return list(map(whole_seed, found.texts(of.seed))), f"seeds by {of.seed}"
+    if seed is not None:
+        return [seed] * found.lines, "seeds by the names of files"
+    if asked != NONE and (in_names := _in_names(found, of, named, metric_names.seeds_in_names)):
+        return in_names, "seeds by the names of runs"
+    return [None] * found.lines, ""
+
+
+def _in_names(
+    found: Frame, of: Roles, named: list[int], parts_of: Callable[[Sequence[str]], list[str] | None]
+) -> list[str] | None:
+    """A part of each run's name, blank in lines of no run; None if not all names have it."""
+    names = found.texts(of.name) if of.name else []
+    parts = parts_of([names[line] for line in named]) if names else None
+    if parts is None:
+        return None
+    of_lines = [""] * found.lines
+    for line, part in zip(named, parts, strict=True):
+        of_lines[line] = part
+    return of_lines
+
+
+def whole_seed(seed: str) -> str:
+    """A seed as it is compared: 1.0, as pandas writes it beside blank cells, is 1."""
+    if seed.isdecimal():
+        return str(int(seed))
+    if is_number(seed) and np.isfinite(float(seed)) and float(seed).is_integer():
+        return f"{float(seed):.17g}"
+    return seed
+
+
+def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
+    """The seed of each of an arm's files by its name, or its number if `paired` says that this is as good."""
+    if len(paths) < 2 or asked.seed is not None:
+        return None
+    seeds = metric_names.seeds_in_names(paths)
+    if seeds is None and asked.paired and (numbers := table_rows.numbers_of(paths)):
+        return [f"{NUMBERED}{number}" for number in numbers]
+    return seeds if seeds and len(set(seeds)) == len(seeds) else None
+
+
+def _a_file_each(name: str, spelled: Spelling) -> str:
+    return f"a file for each {name}, or {spelled('by', name)}"
+
+
+def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
+    """The columns of texts, and grids of a setting, that differ in an arm and are not used; other data are refused."""
+    several = []
+    for name in of.unused:
+        of_arms = pd.Series(found.texts(name), dtype=object)[arms.index].groupby(arms).unique()
+        most = max(of_arms, key=len, default=())
+        if len(most) > 1:
+            if plain(name) in known.TASKS:
+                what = f"found {listed(sorted(most))} in one arm"
+                raise BadInput(found.path, name, what, functools.partial(_a_file_each, name))
+            several.append(name)
+    # A grid of a setting in each arm: no run of it differs by noise alone.
+    for name in of.settings if of.seed is None and len(arms) else ():
+        counts = pd.crosstab(arms, pd.Series(found.texts(name), dtype=object)[arms.index])
+        of_each = counts.shape[1] > 1 and counts.min(axis=None) > 1 and (counts == counts.iloc[0]).all(axis=None)
+        if of_each and name not in several and plain(name) not in known.SEEDS | known.FOLDS:
+            several.append(name)
+    return several

@@ -19,7 +19,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison import array_files, table_rows
+from toolnoise.comparison import table_files, table_rows
 from toolnoise.comparison.known_names import NUMBERED_RUNS, WORDS
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.table_files import has_names
@@ -91,7 +91,7 @@ def known_of(path: str, name: str, labels: Truth) -> Known:
     return Known(path, role, labels.answers, labels.examples, labels.source)
 
 
-def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
+def read_class_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
     """The reading of an array of one to three dimensions, which people know by its shape if it is not called."""
     shape, examples = values.shape, known.examples
     called = called or (counted(shape[0], "value") if len(shape) == 1 else f"{' x '.join(map(str, shape))} values")
@@ -124,7 +124,7 @@ def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
     return _answers(known, values.T, called)
 
 
-def of_arrays(known: Known, runs: Mapping[str, np.ndarray]) -> Reading:
+def read_array_a_run(known: Known, runs: Mapping[str, np.ndarray]) -> Reading:
     """The reading of an array for each run, of equal shapes in one or two dimensions."""
     values, called = np.stack(list(runs.values())), _listed("array", list(runs))
     known.require_examples(values.shape[1], f"shape {values.shape[1:]}")
@@ -193,12 +193,12 @@ def is_whole(values: np.ndarray) -> bool:
     return values.dtype.kind != "f" or not (np.mod(values[:8], 1).any() or np.mod(values, 1).any())
 
 
-def of_table(known: Known, table: "pd.DataFrame") -> Reading:
+def read_class_table(known: Known, table: "pd.DataFrame") -> Reading:
     """The reading of a table."""
     every = list(table)
     if not has_names(table):
         values = table_rows.stacked(known.path, table, range(len(every)))
-        return of_array(known, values, counted(len(every), "column"))
+        return read_class_array(known, values, counted(len(every), "column"))
     roles = [role_of(name) for name in every]
     role, places = _content(known, every, roles)
     names, values = [every[place] for place in places], table_rows.stacked(known.path, table, places)
@@ -236,7 +236,7 @@ def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[
 def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, table: "pd.DataFrame") -> Reading:
     """The reading of the columns that have predictions."""
     lines, columns = values.shape
-    runs_in = table_rows.named(table, "run")
+    runs_in = table_rows.columns_of_role(table, "run")
     if columns > 1 and role in LEFT and lines != known.examples == columns:
         # A line a run: the columns are examples.
         examples = by_number(names) if table_rows.are_places(numbers_of(names)) else range(columns)
@@ -268,7 +268,7 @@ def _a_column_a_run(
         allowed = "predicted classes; scores in a file for each run"
         known.refuse(f"found fractions in {where}, a column of a run", allowed)
     if role == "number":
-        return of_array(known, values, called), None
+        return read_class_array(known, values, called), None
     if role == "other" and known.role not in ("pred", "correct"):
         _refuse_runs_or_classes(known, called)
     if role == "pred by run" and all(NUMBERED_RUNS.isdisjoint(words_of(name)) for name in names):
@@ -298,10 +298,10 @@ def _short(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) < 7 else f"{', '.join(names[:5])} ... {names[-1]}"
 
 
-def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) -> Reading:
+def read_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) -> Reading:
     """The reading of an array of one run or several, or of an array of each run; by its name, or that of its file."""
     for array in values:
-        array_files.require_array(path, array, MOST_AXES)
+        table_files.require_array(path, array, MOST_AXES)
     shape, stack = labels.shape, values[0] if len(values) == 1 else np.stack(values)
     forms = {
         "classes": stack.shape == shape and len(values) == 1,
@@ -345,10 +345,10 @@ def of_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) 
     return Reading(flat, "classes", f"{what} predicted classes")
 
 
-def of_values(path: str, values: Sequence[np.ndarray], truth: Truth) -> Reading:
+def read_values(path: str, values: Sequence[np.ndarray], truth: Truth) -> Reading:
     """The values of one run, or of several along a first axis or in an array each."""
     stack, shape = values[0] if len(values) == 1 else np.stack(values), truth.shape
-    array_files.require_array(path, stack, 3)
+    table_files.require_array(path, stack, 3)
     if stack.shape == shape or (len(shape) == 1 and stack.shape == (*shape, 1)):
         stack = stack.reshape(1, *shape)
     if stack.shape[1:] != shape:
@@ -357,7 +357,7 @@ def of_values(path: str, values: Sequence[np.ndarray], truth: Truth) -> Reading:
     return Reading(stack, VALUES)
 
 
-def of_losses(path: str, runs: Sequence[np.ndarray]) -> Reading:
+def read_losses(path: str, runs: Sequence[np.ndarray]) -> Reading:
     """The losses of each run, which have the same padding."""
     for run in runs:
         require_losses(path, run)

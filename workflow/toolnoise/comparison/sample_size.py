@@ -1,9 +1,8 @@
-"""How many seeds? The runs that a gain needs, or the gains that a number of runs can show.
+"""How many seeds? The runs that a gain needs, or the gains that a number of runs can show; two arms of equal size.
 
-The SD comes from a pilot's metric file or from the user. A plan is for two arms with the same number of runs; its
-formulas are in two_arm_power.py. A pilot's SD is itself uncertain, so values are given with their range over the SD's
-95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a table.
-Two arms of a pilot that share seeds also say how many runs sharing seeds saves.
+The SD comes from a pilot's metric file or from the user. A pilot's SD is itself uncertain, so values are given with
+their range over the SD's 95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a
+table. Power is exact for normal runs: by noncentral t, over the degrees of freedom that Welch's test may find.
 """
 
 import math
@@ -12,40 +11,67 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import optimize, stats
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import aligned
-from toolnoise.comparison import comparison, two_arm_power
+from toolnoise.comparison import comparison
 from toolnoise.comparison.compared_metrics import ROUNDING, plan_of
-from toolnoise.comparison.comparison_text import plain
 from toolnoise.comparison.designs import FEWEST
 from toolnoise.comparison.metric_names import require_directions
 from toolnoise.comparison.metric_runs import Runs, require_own_sessions
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation
-from toolnoise.stats.power import MOST_RUNS, runs_needed
+from toolnoise.stats.estimates import Estimate, standard_deviation
+from toolnoise.stats.power import LEVEL, MOST_RUNS, POWER, runs_needed
 from toolnoise.stats.spread import sd_interval
+
+# Limits, in SDs, of the differences for which power is computed: nothing changes beyond them, and SciPy is wrong at 0.
+FEWEST_SDS, MOST_SDS = 1e-9, 1000
+# Quantiles of the ratio of two variances; the ratio and its inverse have the same power.
+RATIOS = (np.arange(50) + 0.5) / 100
+
+Counts = int | np.ndarray
+
+
+def difference_power(runs: Counts, difference: float, sd: float, level: float = LEVEL) -> float | np.ndarray:
+    """Power of Welch's two-sided test of two means; both arms have the same SD. Two runs an arm have no test.
+
+    With equal numbers of runs the statistic is Student's. Its critical value varies with the ratio of the variances,
+    which is independent of it: the power is the mean over that ratio.
+    """
+    runs = np.asarray(runs, float)[..., np.newaxis]
+    ratio = stats.f.ppf(RATIOS, runs - 1, runs - 1)
+    freedom = (runs - 1) * (1 + ratio) ** 2 / (1 + ratio**2)
+    critical = stats.f.isf(level, 1, freedom)
+    # The square of a noncentral t is a noncentral F, which combines both tails in one.
+    shift = np.clip(difference / sd if sd else np.inf, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
+    return np.where(runs[..., 0] < FEWEST, 0.0, stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1))[()]
+
+
+def detectable_difference(runs: int, level: float = LEVEL, power: float = POWER) -> float:
+    """The difference of means, in SDs, that `runs` runs per arm detect with this power."""
+    high = 1.0  # power grows with the difference
+    while difference_power(runs, high, 1, level) < power:
+        high *= 2
+    found = optimize.brentq(lambda gain: difference_power(runs, gain, 1, level) - power, 0, high, xtol=1e-10)
+    return float(found)
+
+
+def chance_difference(difference: float, sd: float, runs: int, freedom: float | None = None) -> float:
+    """Probability that two means of `runs` runs of the same thing differ by this much or more, either way.
+
+    The distribution is Student's t if the SD has these degrees of freedom, and normal if it is taken as known.
+    """
+    distance = difference / (sd * np.sqrt(2 / runs))
+    return float(2 * (stats.norm.sf(distance) if freedom is None else stats.t.sf(distance, freedom)))
+
 
 CELL = ("model", "dataset", "hardware", "variant")  # what names a cell in a metric file of a study
 # Numbers of runs to report on by default.
 USUAL_RUNS = (3, 5, 10, 20, 50, 100)
 POINTS = 100  # in a fraction
 LEAST_POINTS = 1e-6  # no study could show less
-
-
-class SharedSeeds(NamedTuple):
-    """Two arms of a pilot in which as many `seeds` are in both.
-
-    `sd` is that of the differences in pairs, `variance` what is left of the variance of a difference if arms share
-    seeds (1 if it saves nothing), `correlation` 1 minus it.
-    """
-
-    seeds: int
-    sd: Estimate
-    variance: Estimate
-    correlation: Estimate
 
 
 class Spread(NamedTuple):
@@ -59,7 +85,6 @@ class Spread(NamedTuple):
     source: str
     quantity: str = "accuracy"
     unit: str = "points"
-    shared: SharedSeeds | None = None
     notes: tuple[str, ...] = ()
     # Of two arms' common SD, its degrees of freedom and the runs of the smaller arm.
     freedom: float | None = None
@@ -79,18 +104,9 @@ class SampleSize(NamedTuple):
     level: float
     power: float
 
-    def power_of(self, gain: float, runs: Any, sd: float | None = None, *, paired: bool = False) -> Any:
-        """The power to show a gain with this number of runs per arm; `sd` replaces the SD of the plan.
-
-        Arms may be `paired`: runs are seeds that both share, and the SD is that of their differences.
-        """
-        of = two_arm_power.paired_power if paired else two_arm_power.difference_power
-        known = self.spread.shared.sd if paired else self.spread.sd
-        return of(runs, gain, known.value if sd is None else sd, self.level)
-
-    def needed(self, gain: float, sd: float | None = None, *, paired: bool = False) -> int | None:
-        """The fewest runs per arm for a gain, or seeds that both arms share."""
-        return runs_needed(lambda runs: self.power_of(gain, runs, sd, paired=paired), self.power)
+    def needed(self, gain: float, sd: float) -> int | None:
+        """The fewest runs per arm for a gain, if runs have this SD."""
+        return runs_needed(lambda runs: difference_power(runs, gain, sd, self.level), self.power)
 
 
 def plan(spread: Spread, gains: Sequence[float], runs: Sequence[int], level: float, wanted: float) -> SampleSize:
@@ -191,14 +207,13 @@ def spread_of_runs(runs: Runs, file: str, arms: Sequence[str] | None = None) -> 
     sd = float(np.sqrt(variances.mean()))
     if not np.isfinite(sd) or sd <= ROUNDING * max(np.abs(of).max() for of in values):
         raise BadInput(file, " and ".join(chosen), "its runs are equal: their SD is 0", "runs with noise")
-    shared, covariance, pairs = _shared_seeds(*of_arms) if len(chosen) == 2 else (None, 0.0, 2)
     # Of both arms together, as far as their SDs are alike; runs that agree say the same of it.
-    alike = 2 * covariance**2 / max(pairs - 1, 1)
+    alike = _alike(*of_arms) if len(chosen) == 2 else 0.0
     freedom = variances.sum() ** 2 / (sum(variances**2 / (np.array(counts) - 1)) + alike)
     # The line on what is better says nothing here.
     notes, source = tuple(runs.described[:-1]), " and ".join(chosen) + (", each" if len(chosen) == 2 else "")
     of = sd_interval(sd, freedom + 1)
-    return Spread(of, sum(counts), source, metric.name, metric.unit, shared, notes, freedom, min(counts))
+    return Spread(of, sum(counts), source, metric.name, metric.unit, notes, freedom, min(counts))
 
 
 def _chosen_arms(runs: Runs, arms: Sequence[str] | None) -> list[str]:
@@ -213,31 +228,16 @@ def _chosen_arms(runs: Runs, arms: Sequence[str] | None) -> list[str]:
     return chosen
 
 
-def _shared_seeds(a: pd.DataFrame, b: pd.DataFrame) -> tuple[SharedSeeds | None, float, int]:
-    """What the seeds say that are in both arms, the covariance of their runs, and how many there are."""
+def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
+    """What runs of one seed in both arms take from the degrees of freedom: 2 cov^2 / (pairs - 1)."""
     plan = plan_of(a, b)
     means = comparison.unit_means(plan, a["value"].to_numpy(), b["value"].to_numpy())
     first, second = (of_arm[: plan.shared] for of_arm in means)
-    if plan.shared < 2:
-        return None, 0.0, plan.shared
-    difference, total = (float(standard_deviation(each)) for each in (second - first, first + second))
-    if difference <= ROUNDING * max(np.abs(first).max(), np.abs(second).max()):
-        return None, 0.0, plan.shared
-    remaining = remaining_variance(difference**2, total**2, plan.shared)
-    correlation = Estimate(*(1 - part for part in (remaining.value, remaining.high, remaining.low)))
-    of_pairs = SharedSeeds(plan.shared, sd_interval(difference, plan.shared), remaining, correlation)
-    return of_pairs, float(np.cov(first, second)[0, 1]), plan.shared
-
-
-def remaining_variance(of_differences: float, of_sums: float, pairs: int) -> Estimate:
-    """The variance of a difference in pairs over that of unpaired runs, from those of the pairs' differences and sums.
-
-    It is 2 / (1 + S / D). If both arms have one SD, differences and sums are independent, so S / D has an F interval,
-    exact with two pairs as with many; if the SDs differ, it is too wide.
-    """
-    ratio = of_sums / of_differences
-    low, high = ratio / stats.f.ppf([1 - TAIL, TAIL], pairs - 1, pairs - 1)
-    return Estimate(*(float(2 / (1 + each)) for each in (ratio, high, low)))
+    # Pairs of which all differences are equal say nothing.
+    least = ROUNDING * max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
+    if plan.shared < 2 or standard_deviation(second - first) <= least:
+        return 0.0
+    return 2 * float(np.cov(first, second)[0, 1]) ** 2 / (plan.shared - 1)
 
 
 def as_json(question: SampleSize) -> dict[str, Any]:
@@ -249,7 +249,7 @@ def as_json(question: SampleSize) -> dict[str, Any]:
         "level": question.level,
         "power": question.power,
         "sd": bounds | {"runs": spread.runs, "source": spread.source},
-        **({"shared_seeds": plain(spread.shared), "read": list(spread.notes)} if spread.notes else {}),
+        **({"read": list(spread.notes)} if spread.notes else {}),
         "needed": [_needed(question, gain) for gain in question.gains],
         "shown": [_shown(question, runs) for runs in question.runs],
     }
@@ -266,20 +266,18 @@ def _lines(question: SampleSize, values: dict[str, Any]) -> Iterator[str]:
     interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
     sd = spread.with_unit(f"{spread.sd.value:.3g}")
     yield f"SD of {spread.quantity}, {spread.source}: {sd}{interval}"
-    if spread.shared:
-        yield from _of_seeds(spread.shared)
     tests = f"two-sided tests at level {question.level:.3g}, power {question.power:.3g}"
     yield f"Two arms with equal numbers of runs; {tests}."
     if question.gains:
         sizes = [spread.with_unit(f"{gain:g}") for gain in question.gains]
-        counts = {"seeds": "seeds, in both arms", "runs_per_arm": "runs per arm"}
-        yield ""
-        yield from aligned([*_table("claim", [f"a gain of {size}" for size in sizes], values["needed"], counts)])
+        rows = [
+            (f"a gain of {size}", _ranged(entry, "runs_per_arm", f"over {MOST_RUNS:,}"))
+            for size, entry in zip(sizes, values["needed"], strict=True)
+        ]
+        yield from ("", *aligned([("claim", "runs per arm"), *rows]))
     if question.runs:
-        of = f"a gain, {spread.unit or spread.quantity}"
-        gains = {"gain_of_pairs": f"{of}, seeds shared", "gain": of}
-        yield ""
-        yield from aligned([*_table("runs per arm", list(map(str, question.runs)), values["shown"], gains)])
+        rows = [(str(entry["runs_per_arm"]), _ranged(entry, "gain", "none")) for entry in values["shown"]]
+        yield from ("", *aligned([("runs per arm", f"a gain, {spread.unit or spread.quantity}"), *rows]))
     for gain, entry in zip(question.gains, values["needed"], strict=True):
         yield ""
         yield f"Without any change, two arms differ by {spread.with_unit(f'{gain:g}')} or more, in either direction,"
@@ -288,31 +286,11 @@ def _lines(question: SampleSize, values: dict[str, Any]) -> Iterator[str]:
             yield f"  in {_percent(chance['share'])} % of cases with {runs} each"
 
 
-def _of_seeds(shared: SharedSeeds) -> Iterator[str]:
-    """What sharing seeds saves, as far as the pilot says it."""
-    of = f"{shared.correlation.value:.2f} ({shared.correlation.low:.2f} to {shared.correlation.high:.2f})"
-    left = "{:.3g} ({:.3g} to {:.3g})".format(*shared.variance)
-    yield f"Runs of two arms with one seed correlate by {of}, from {shared.seeds} seeds."
-    may = "; it may save nothing" if shared.variance.low <= 1 <= shared.variance.high else ""
-    yield f"With shared seeds, the variance of a difference is {left} times that of other seeds{may}."
-
-
-def _table(
-    asked: str, names: Sequence[str], entries: Sequence[dict[str, Any]], columns: dict[str, str]
-) -> Iterator[tuple[str, ...]]:
-    """Those of the columns that there are, with what they have over the SD's interval."""
-    columns = {key: heading for key, heading in columns.items() if any(key in entry for entry in entries)}
-    yield (asked, *columns.values())
-    for name, entry in zip(names, entries, strict=True):
-        ends = [[entry.get(f"{key}{end}", math.nan) for end in ("", "_low", "_high")] for key in columns]
-        yield (name, *(_ranged(*of, counted="runs_per_arm" in columns) for of in ends))
-
-
-def _ranged(value: float | None, low: float | None, high: float | None, *, counted: bool) -> str:
-    """A number of runs, or what these show, over the SD's interval; a number of runs that is None is too large."""
-    none = f"over {MOST_RUNS:,}" if counted else "none"
-    value, low, high = (none if each is None else _short(each) for each in (value, low, high))
-    return f"{value} ({low} to {high})" if low and (counted or none not in (low, high)) else value
+def _ranged(entry: dict[str, Any], key: str, none: str) -> str:
+    """A number of runs, or what these show, over the SD's interval; `none` stands for what does not exist."""
+    ends = (entry.get(f"{key}{end}", math.nan) for end in ("", "_low", "_high"))
+    value, low, high = (none if each is None else _short(each) for each in ends)
+    return f"{value} ({low} to {high})" if low and (key == "runs_per_arm" or none not in (low, high)) else value
 
 
 def _short(number: float) -> str:
@@ -327,17 +305,14 @@ def _percent(share: float) -> str:
 
 
 def _needed(question: SampleSize, gain: float) -> dict[str, Any]:
-    entry = {"claim": "gain", "size": gain, "runs_per_arm": question.needed(gain)}
     spread = question.spread
+    entry = {"claim": "gain", "size": gain, "runs_per_arm": question.needed(gain, spread.sd.value)}
     if spread.runs:
         _, low, high = spread.sd
         entry |= {"runs_per_arm_low": question.needed(gain, low), "runs_per_arm_high": question.needed(gain, high)}
-    if spread.shared:
-        ends = zip(("seeds", "seeds_low", "seeds_high"), spread.shared.sd, strict=True)
-        entry |= {name: question.needed(gain, sd, paired=True) for name, sd in ends}
     freedom = (spread.runs - 1 if spread.runs else None) if spread.freedom is None else spread.freedom
     shares = {
-        runs: two_arm_power.chance_difference(gain, spread.sd.value, runs, freedom)
+        runs: chance_difference(gain, spread.sd.value, runs, freedom)
         for runs in (1, spread.of_an_arm or spread.runs or 1)
     }
     return entry | {"by_chance": [{"runs_per_arm": runs, "share": share} for runs, share in shares.items()]}
@@ -345,13 +320,9 @@ def _needed(question: SampleSize, gain: float) -> dict[str, Any]:
 
 def _shown(question: SampleSize, runs: int) -> dict[str, Any]:
     entry, spread = {"runs_per_arm": runs}, question.spread
-    in_sds = two_arm_power.detectable_difference(runs, question.level, question.power) if runs >= FEWEST else math.nan
+    in_sds = detectable_difference(runs, question.level, question.power) if runs >= FEWEST else math.nan
     for end, sd in zip(("", "_low", "_high"), spread.sd, strict=True):
         entry[f"gain{end}"] = _defined(in_sds * sd)
-    if spread.shared:
-        in_pairs = two_arm_power.detectable_in_pairs(runs, question.level, question.power)
-        for end, sd in zip(("", "_low", "_high"), spread.shared.sd, strict=True):
-            entry[f"gain_of_pairs{end}"] = _defined(in_pairs * sd)
     return entry
 
 

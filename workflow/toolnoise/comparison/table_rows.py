@@ -61,7 +61,7 @@ def by_number(names: Sequence[str]) -> list[int]:
     return list(range(len(names))) if numbers is None else np.argsort(numbers).tolist()
 
 
-def named(table: "pd.DataFrame", role: str) -> list[str]:
+def columns_of_role(table: "pd.DataFrame", role: str) -> list[str]:
     """The columns that have a role by their names."""
     return [name for name in table if role_of(name) == role] if has_names(table) else []
 
@@ -96,7 +96,7 @@ def a_text(values: np.ndarray) -> str:
 
 def layout(path: str, table: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray | None, list[int] | None]:
     """The lines of each run, [S, N], with the same example in each column; the examples; the numbers of the runs."""
-    lines, names = len(table), named(table, "run")
+    lines, names = len(table), columns_of_role(table, "run")
     run = np.zeros(lines, np.intp)
     numbers = None
     if names:
@@ -110,7 +110,7 @@ def layout(path: str, table: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray | N
         order, numbers = by_number(distinct.tolist()), numbers_of(distinct.tolist())
         run, numbers = np.argsort(order)[run], numbers and sorted(numbers)
     rows = np.argsort(run, kind="stable").reshape(run.max() + 1, -1)
-    known = (*named(table, "example"), *named(table, "index"))
+    known = (*columns_of_role(table, "example"), *columns_of_role(table, "index"))
     wanted = "the same examples in each run" if names else "each example once, or a column run or seed"
     placed, ids = _identified(path, rows, ((name, _column(path, table, name)) for name in known), wanted)
     return placed, ids, numbers
@@ -166,7 +166,7 @@ def _placed(rows: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
 
 def labels_in(path: str, table: "pd.DataFrame", rows: np.ndarray) -> tuple[str, np.ndarray] | None:
     """The column of labels, with its name, as [N] for these lines of each run, [S, N]."""
-    names = named(table, "label")
+    names = columns_of_role(table, "label")
     columns = [_column(path, table, name)[rows] for name in names]
     for name, column in zip(names, columns, strict=True):
         if (column != column[0]).any():

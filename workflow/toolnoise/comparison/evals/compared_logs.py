@@ -19,10 +19,9 @@ from toolnoise.comparison import comparison_text, crossed, designs
 from toolnoise.comparison.comparison import counted_once
 from toolnoise.comparison.comparison_text import PERCENT, Block
 from toolnoise.comparison.crossed import mean_error
-from toolnoise.comparison.designs import Assumption
-from toolnoise.comparison.evals.log_files import Runs
-from toolnoise.comparison.evals.scored import Scored
-from toolnoise.comparison.read_arms import NAMES
+from toolnoise.comparison.evals.lines import Scored
+from toolnoise.comparison.metric_names import NAMES
+from toolnoise.comparison.sniff import Runs
 from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
@@ -60,14 +59,6 @@ class LogArm(NamedTuple):
         return self.n_runs
 
 
-class Parts(NamedTuple):
-    """The shares of the variance of the difference; that of samples is part of questions where there is one each."""
-
-    questions: float
-    runs: float
-    samples: float | None
-
-
 class LogComparison(NamedTuple):
     """Two arms and their differences.
 
@@ -95,43 +86,28 @@ class LogComparison(NamedTuple):
     pvalue_holm: float
     difference_over_questions: Estimate
     difference_over_runs: Estimate
-    parts: Parts | None
     churn: Estimate | None
     good_flips: Estimate | None
     bad_flips: Estimate | None
 
 
-class Aligned(NamedTuple):
-    """The samples of both arms on the questions that all runs have; `arm`, `run` and `question` are places.
-
-    `lengths` questions are alike in turn. So many questions are left out, and samples have no score.
-    """
-
-    samples: "pd.DataFrame"
-    lengths: np.ndarray
-    left_out: int
-    unscored: int
-
-
-def compare_all(
-    arms: Sequence[Runs], cluster: str | None = None, assumption: Assumption = "independent"
-) -> list[LogComparison]:
+def compare_all(arms: Sequence[Runs], cluster: str | None = None, *, paired: bool = False) -> list[LogComparison]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
-    Runs of paired arms share their seeds in turn; those with the same start are no draws of their own.
+    Runs of paired arms share their seeds in turn.
     """
     named = zip(NAMES[1:], arms[1:], strict=False)
-    return adjusted([_compare(arms[0], other, name, cluster, assumption) for name, other in named])
+    return adjusted([_compare(arms[0], other, name, cluster, paired=paired) for name, other in named])
 
 
-def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumption: Assumption) -> LogComparison:
-    paired, contents = assumption == "paired", [_contents(arm) for arm in (first, other)]
+def _compare(first: Runs, other: Runs, name: str, cluster: str | None, *, paired: bool) -> LogComparison:
+    contents = [_contents(arm) for arm in (first, other)]
     samples, lengths, left_out, unscored = align(first, other, cluster)
     once = [[of.index(content) for content in dict.fromkeys(of)] for of in contents]
     a, b = (samples[(samples["arm"] == arm) & samples["run"].isin(runs)] for arm, runs in enumerate(once))
     scores = _of_draws([_scores(samples[samples["arm"] == arm]) for arm in (0, 1)], contents, paired=paired)
     fewest = min(map(len, scores))
-    way = "one run" if assumption == "same start" or fewest < 2 else assumption
+    way = "one run" if fewest < 2 else "paired" if paired else "independent"
     way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
     # One log twice is said by its scores: both are equal on every question.
     same = designs.copied_runs(*contents, len(set(min(contents, key=len))))
@@ -168,14 +144,16 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, assumptio
         result.pvalue,
         of_these.effect.within(*most),
         crossed.over_runs(squares).within(*most),
-        _parts(squares, a, b),
         _share(_churn_of_arms(a, b), lengths) if texts else None,
         *flips,
     )
 
 
-def align(a: Runs, b: Runs, cluster: str | None) -> Aligned:
-    """Both arms on the questions that all their runs have; those of a group stand together."""
+def align(a: Runs, b: Runs, cluster: str | None) -> tuple["pd.DataFrame", np.ndarray, int, int]:
+    """The samples of both arms on the questions that all runs have; `arm`, `run` and `question` are places.
+
+    Questions of a group stand together: so many are alike in turn. So many are left out, and samples have no score.
+    """
     import pandas as pd
 
     every = [(arm, run, *row) for arm, of in enumerate((a, b)) for run, rows in enumerate(of.runs) for row in rows]
@@ -204,7 +182,7 @@ def align(a: Runs, b: Runs, cluster: str | None) -> Aligned:
         raise BadArgument("cluster", f"found one {cluster}: {names[0]}", "two or more")
     in_groups = shared.index[shared][np.argsort(places, kind="stable")]
     kept = kept.assign(question=in_groups.get_indexer(kept["question"])).astype({"score": float})
-    return Aligned(kept, np.bincount(places), int((~shared).sum()), int(table["score"].isna().sum()))
+    return kept, np.bincount(places), int((~shared).sum()), int(table["score"].isna().sum())
 
 
 def _require_once(arm: Runs, scored: "pd.DataFrame") -> None:
@@ -244,7 +222,7 @@ def _of_draws(
     scores: Sequence[np.ndarray], contents: Sequence[Sequence[Hashable]], *, paired: bool
 ) -> list[np.ndarray]:
     """The mean scores of each draw, with equal runs once: of paired runs, one with an equal run in it."""
-    drawn = [designs.assumed(len(of), "paired" if paired else "independent") for of in contents]
+    drawn = [designs.assumed(len(of), paired=paired) for of in contents]
     # Runs of two arms may agree by chance, so they are never taken for one.
     named = [(arm, content) for arm, of in enumerate(contents) for content in of]
     units = np.split(draws.merged(np.concatenate(draws.units(*drawn)), named), [len(contents[0])])
@@ -308,23 +286,6 @@ def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
     return Estimate(share, share - reach, share + reach).within(0, 1)
 
 
-def _parts(squares: crossed.Squares, a: "pd.DataFrame", b: "pd.DataFrame") -> Parts | None:
-    """What the variance of the difference comes from, as far as samples and runs can tell."""
-    questions, runs, both = (part.variance for part in squares[1:])
-    whole = max(questions + runs - both, questions, runs)
-    if not whole > 0:
-        return None
-    of_samples = None
-    of_cells = [arm.groupby(["run", "question"])["score"] for arm in (a, b)]
-    if min(cells.size().min() for cells in of_cells) > 1:
-        of_samples = sum(float((cells.var() / cells.size()).sum()) / len(cells) ** 2 for cells in of_cells)
-    of_runs = max(runs - both, 0.0)
-    if of_samples is not None:
-        of_samples = min(of_samples, whole - of_runs)
-    rest = whole - of_runs - (of_samples or 0.0)
-    return Parts(rest / whole, of_runs / whole, None if of_samples is None else of_samples / whole)
-
-
 def _notes(a: Runs, b: Runs, name: str) -> list[str]:
     """How files were read, as sentences."""
     if [*a.how] == [*b.how]:
@@ -355,7 +316,7 @@ def _block(found: LogComparison, tests: int) -> Block:
         )
     of_both = {f"{b.name} replaces {a.name}, answers %": found.churn}
     of_both |= {"  from wrong to right": found.good_flips, "  from right to wrong": found.bad_flips}
-    rows += [(name, "", "", *comparison_text.shares(of, questions)) for name, of in of_both.items() if of is not None]
+    rows += [(line, "", "", *comparison_text.share_cells(of, questions)) for line, of in of_both.items() if of]
     for name, key in (("another run, answers %", "churn_runs"), ("another sample, answers %", "churn_samples")):
         changes = [getattr(arm, key) for arm in (a, b)]
         cells = ["" if of is None else f"{PERCENT * of.value:.2f}" for of in changes]
@@ -407,15 +368,4 @@ def _sentences(found: LogComparison) -> list[str]:
         another = f"another training run of {a.name} or {b.name} may differ by more"
         why = another if found.way == "one run" else comparison_text.no_winner(found)
         said += f" This says nothing about the methods: {why}."
-    return [said, *_where_from(found)]
-
-
-def _where_from(found: LogComparison) -> list[str]:
-    """What the width of the interval comes from, if there is more than one thing."""
-    if found.parts is None:
-        return []
-    questions, runs, samples = found.parts
-    named = {"questions and their single samples" if samples is None else "the choice of questions": questions}
-    named |= {"training runs": None if found.way in OF_THESE_RUNS else runs, "samples": samples}
-    said = [f"{PERCENT * share:.0f} % from {name}" for name, share in named.items() if share is not None]
-    return [f"Of the variance of this difference, {', '.join(said)}."] if len(said) > 1 else []
+    return [said]

@@ -19,9 +19,9 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, read_bytes, readable
-from toolnoise.comparison import array_files
-from toolnoise.comparison.evals.scored import OF_LOGS, Asked, Log, Scored, chosen, digest, field, number
+from toolnoise.comparison.evals.lines import OF_LOGS, Asked, Log, Scored, chosen_score, digest, field_text, score_number
 from toolnoise.comparison.metric_names import listed
+from toolnoise.comparison.table_files import is_zipped
 
 WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 SAMPLE = re.compile(r"samples/.+_epoch_\d+\.json")
@@ -48,9 +48,9 @@ def is_zip(path: str) -> bool:
         return False
 
 
-def read(path: str, asked: Asked) -> Log:
+def read_inspect_log(path: str, asked: Asked) -> Log:
     """The samples in a log."""
-    if array_files.zipped(path):
+    if is_zipped(path):
         header, samples = _of_zip(path)
     else:
         with readable(path, OF_LOGS):
@@ -62,7 +62,7 @@ def read(path: str, asked: Asked) -> Log:
     about = header["eval"] if isinstance(header.get("eval"), dict) else {}
     task = str(about.get("task", ""))
     kept = [(key, _sample(path, key, sample, task, asked), _scores(sample)) for key, sample in samples]
-    metric = chosen(path, (name for _, _, scores in kept for name in scores), asked.metric)
+    metric = chosen_score(path, (name for _, _, scores in kept for name in scores), asked.metric)
     # There is no score after an error of the sample, or if a scorer was not reached.
     rows = [
         row if scores.get(metric) is None else row._replace(score=_as_number(path, f"{key}: {metric}", scores[metric]))
@@ -132,7 +132,7 @@ def _sample(path: str, key: str, sample: Mapping[str, Any], task: str, asked: As
         raise BadInput(path, key, "found no id and epoch", "a sample as Inspect writes it")
     cluster = None
     if asked.cluster:
-        cluster = task if asked.cluster == "task" else field(path, key, sample.get("metadata"), asked.cluster)
+        cluster = task if asked.cluster == "task" else field_text(path, key, sample.get("metadata"), asked.cluster)
     question = sample.get("input")
     if isinstance(question, list):  # the messages of a log have names drawn at random, too
         question = [[it.get("role"), it.get("content")] if isinstance(it, dict) else it for it in question]
@@ -157,10 +157,10 @@ def _scores(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 def _as_number(path: str, key: str, value: Any) -> float:
     if not isinstance(value, str):
-        return number(path, key, value)
+        return score_number(path, key, value)
     known = WORDS.get(value, WORDS.get(value.lower()))
     try:
-        return number(path, key, float(value)) if known is None else known
+        return score_number(path, key, float(value)) if known is None else known
     except ValueError:
         raise BadInput(path, key, f"found {value[:40]!r}", "a number, or C, P, I or N") from None
 

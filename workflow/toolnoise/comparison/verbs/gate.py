@@ -8,7 +8,7 @@ from toolnoise.comparison.verbs import arguments_of
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.api.gate import gate
+    from toolnoise.api.decide import gate
 
     found = gate(**arguments_of(gate, options))
     show(found.to_dict() if options.json else found.text)

@@ -10,7 +10,7 @@ CODES = {"keep": 0, "drop": 1, "run": 3}
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.api.keep import keep
+    from toolnoise.api.decide import keep
 
     found = keep(**arguments_of(keep, options))
     show(found.to_dict() if options.json else found.text)

@@ -8,12 +8,10 @@ from toolnoise.comparison.verbs.compare import READING, direction
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.api.plan import plan
+    from toolnoise.api.decide import plan
 
     wanted = arguments_of(plan, options)
     found = plan(**wanted | {name: direction(wanted[name]) for name in ("lower", "higher")})
-    if options.figure:
-        found.write_figure(options.figure)
     show(found.to_dict() if options.json else found.text)
 
 
@@ -40,7 +38,6 @@ VERB = Verb(
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),
         "--power": option("SHARE", "statistical power (0.8)", type=float, default=0.8),
         "--level": option("SHARE", "significance level (0.05)", type=float, default=0.05),
-        "--figure": option("FILE", "draw power against runs: .svg, .png or .pdf"),
         **AS_JSON,
     },
 )

@@ -10,11 +10,10 @@ import numpy as np
 
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison.read_arms import NAMES
+from toolnoise.comparison.metric_names import NAMES
 
 if TYPE_CHECKING:
-    from toolnoise.comparison.metric_columns import Asked
-    from toolnoise.comparison.metric_layouts import Frame
+    from toolnoise.comparison.metric_layouts import Asked, Frame
 
 # Of a direction: all metrics, or those named.
 Directed = bool | str | Sequence[str]
@@ -135,7 +134,7 @@ def asked_of_tables(
     paired: bool = False,
 ) -> "Asked":
     """What is asked of tables; what contradicts itself is refused."""
-    from toolnoise.comparison.metric_columns import NONE, Asked
+    from toolnoise.comparison.metric_layouts import NONE, Asked
 
     if last and best:
         raise BadArgument("last", "found best, too", "one of them")

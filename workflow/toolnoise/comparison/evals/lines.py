@@ -1,0 +1,290 @@
+"""The scores of questions in lines: samples of lm-evaluation-harness, JSON lines, or a CSV file.
+
+Whatever wrote a log, it has the score of each sample of a run for each question. Questions are known by their names,
+never by their places, and by their content where a log has it. Fields are looked up by name, with dots for fields of
+fields.
+
+A line of `lm_eval --log_samples` is of a document and a filter. A metric is named as in its results:
+`exact_match,strict-match` is one metric after one filter, which may be left out where a file has one. The answer is the
+text that the filter left, or the place of the likeliest choice.
+
+Columns of other files are known by their names (docs/tables/compare.txt): the question, its score, or an answer beside
+its target, which are equal but for the spaces around them; the run; the sample, where another column has the question.
+Metrics of runs are no scores of questions: lines of several runs or steps must name their questions, and so must scores
+other than 0 and 1 without a text.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.base.errors import BadInput, Spelling
+from toolnoise.comparison.known_names import QUESTION_ANSWERS, QUESTION_SAMPLES, QUESTION_SCORES, STEPS
+from toolnoise.comparison.metric_names import listed
+from toolnoise.comparison.table_files import BOOLEANS, LARGEST, first_object, has_names, is_number, objects, read_csv
+from toolnoise.comparison.table_rows import role_of, words_of
+
+OF_LOGS = "a log of lm-evaluation-harness or Inspect, or JSON lines"
+
+
+class Asked(NamedTuple):
+    """What is to be read of logs: the score by its name, and the field by which questions are alike."""
+
+    metric: str | None = None
+    cluster: str | None = None
+
+
+class Scored(NamedTuple):
+    """One sample of one run for a question; without a score if the evaluation failed there.
+
+    `cluster` has what questions are alike in, `content` a digest of the question itself.
+    """
+
+    question: str
+    score: float | None
+    run: str = ""
+    sample: str = ""
+    answer: str | None = None
+    cluster: str | None = None
+    content: str | None = None
+
+
+class Log(NamedTuple):
+    """A file: the task and the metric it is of, how it was read, and what it has."""
+
+    file: str
+    task: str
+    metric: str
+    how: str
+    rows: Sequence[Scored]
+
+
+def score_number(path: str, key: str, value: Any) -> float:
+    """A score as a finite number."""
+    if isinstance(value, bool | int | float) and abs(value) <= LARGEST:
+        return float(value)
+    raise BadInput(path, key, f"found {value!r:.40}", f"a number within {LARGEST:g} of 0, or true or false")
+
+
+def field_text(path: str, key: str, of: Any, name: str) -> str:
+    """The value of a field by its name, as a text."""
+    value = of
+    for part in [name] if isinstance(of, Mapping) and name in of else name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            allowed = f"one of {listed([*value])}" if isinstance(value, Mapping) and value else "a field that it has"
+            raise BadInput(path, key, f"found no {name}", f"{allowed} as cluster")
+        value = value[part]
+    if isinstance(value, Mapping | list) or value is None:
+        allowed = "a field that has a text or a number as cluster"
+        raise BadInput(path, key, f"found {value!r:.40} as {name}", allowed)
+    return str(value)
+
+
+def chosen_score(path: str, found: Iterable[str], asked: str | None) -> str:
+    """The one name that is asked for; of several, one must be."""
+    names = list(dict.fromkeys(found))
+    if asked in names:
+        return asked
+    what = f"found the scores {listed(names)}" if names else "found no score that is a number"
+    if not names:
+        raise BadInput(path, "", what, "a log with scores")
+
+    def one_of_them(spelled: Spelling) -> str:
+        return f"{f'not {asked}: ' if asked else ''}one of them, such as {spelled('metric', names[0])}"
+
+    if asked is not None or len(names) > 1:
+        raise BadInput(path, "", what, one_of_them)
+    return names[0]
+
+
+def digest(value: Any) -> str:
+    """What tells two contents apart."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()
+
+
+NAMED = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
+# What a line has besides its metrics.
+KEYS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
+KEYS |= {"doc_hash", "prompt_hash", "target_hash"}
+
+
+def is_harness_line(found: dict[str, Any]) -> bool:
+    """Whether a line is of this harness."""
+    return {"doc_id", "doc", "resps"} <= found.keys()
+
+
+def read_harness_samples(path: str, asked: Asked) -> Log:
+    """The samples in a file of lm-evaluation-harness."""
+    name = NAMED.fullmatch(Path(path).name)
+    task, kept = name[1] if name else "", []
+    for place, line in objects(path):
+        key = f"line {place}"
+        if not is_harness_line(line):
+            raise BadInput(path, key, "found no doc_id, doc and resps", "lines as lm_eval --log_samples writes them")
+        doc = line["doc"]
+        # Documents are large, and of each line a few values are kept.
+        cluster = None
+        if asked.cluster:
+            cluster = task if asked.cluster == "task" and task else field_text(path, key, doc, asked.cluster)
+        # Not every version writes its own hash.
+        content = str(digest(doc) if doc else line.get("doc_hash") or digest(doc))
+        about = Scored(str(line["doc_id"]), None, answer=_answer(line), cluster=cluster, content=content)
+        kept.append((key, about, str(line.get("filter", "none")), _metrics(line)))
+    filters = {of for _, _, of, _ in kept}
+    full = {f"{metric},{of}": (metric, of) for _, _, of, metrics in kept for metric in metrics}
+    if len(filters) == 1 and asked.metric not in full:
+        full = {metric: (metric, of) for metric, of in full.values()}
+    metric, wanted = full[chosen_score(path, full, asked.metric)]
+    rows = []
+    for key, about, of, metrics in kept:
+        if of == wanted:
+            if metric not in metrics:
+                raise BadInput(path, key, f"found no {metric}", "the same metrics in every line")
+            rows.append(about._replace(score=score_number(path, key, metrics[metric])))
+    shown = f"{metric},{wanted}" if len(filters) > 1 else metric
+    return Log(path, task, shown, f"read as samples of lm-evaluation-harness: {shown}", rows)
+
+
+def _metrics(line: dict[str, Any]) -> dict[str, float]:
+    """The metrics that are numbers."""
+    names = line.get("metrics")
+    # Older versions do not list them.
+    names = names if isinstance(names, list) else [name for name in line if name not in KEYS]
+    return {name: line[name] for name in map(str, names) if isinstance(line.get(name), bool | int | float)}
+
+
+def _answer(line: dict[str, Any]) -> str | None:
+    """The text that was answered, or the place of the likeliest choice."""
+    found = line.get("filtered_resps")
+    if not isinstance(found, list) or not found:
+        return None
+    if len(found) == 1:
+        only = found[0][0] if isinstance(found[0], list) and len(found[0]) == 1 else found[0]
+        return only.strip() if isinstance(only, str) else None
+    # Of choices, each has its log-likelihood; unconditional ones, of another context, may stand behind.
+    asked = line.get("arguments")
+    parts = list(asked.values()) if isinstance(asked, dict) else asked if isinstance(asked, list) else []
+    contexts = [part.get("arg_0") if isinstance(part, dict) else None for part in parts]
+    same = [at for at, context in enumerate(contexts) if context == contexts[0]] or range(len(found))
+    try:
+        odds = {at: float(found[at][0]) for at in same}
+    except (TypeError, ValueError, IndexError, KeyError):
+        return None
+    return str(max(odds, key=odds.__getitem__))
+
+
+# The texts of each column by its name.
+Columns = Mapping[str, Sequence[str]]
+
+
+def read_score_table(path: str, asked: Asked) -> Log:
+    """The scores in CSV or JSON lines."""
+    columns = _columns(path)
+    examples = _of_role(columns, "example")
+    questions = [name for name in examples if _short(name) not in QUESTION_SAMPLES] or examples
+    # Beside its name, a question may have its text.
+    named = [name for name in questions if "id" in words_of(name)]
+    questions = _at_most_one(path, named if len(named) == 1 else questions, "questions")
+    samples = [name for name in columns if _short(name) in QUESTION_SAMPLES and name not in questions]
+    runs = _of_role(columns, "run")
+    answers = _of_role(columns, "pred") or [name for name in columns if _short(name) in QUESTION_ANSWERS]
+    answers = _at_most_one(path, answers, "answers")
+    score, scores = _scores(path, columns, answers, asked.metric)
+    if not questions:
+        _require_questions(path, columns, score, scores)
+    if asked.cluster is not None and asked.cluster not in columns:
+        raise BadInput(path, "", f"found no column {asked.cluster}", f"one of {listed([*columns])} as cluster")
+    rows = [
+        Scored(
+            # Without names, lines are all that questions have.
+            question=_named(path, columns, questions, place) or str(place + 1),
+            score=value,
+            run=_named(path, columns, runs, place),
+            sample=_named(path, columns, samples, place),
+            answer=columns[answers[0]][place].strip() if answers else None,
+            cluster=_named(path, columns, [asked.cluster], place) if asked.cluster else None,
+        )
+        for place, value in enumerate(scores)
+    ]
+    alone = "" if questions else ", without a column of questions: each line is taken for one, in the same order"
+    return Log(path, "", score, f"read as a table: {score}{alone}", rows)
+
+
+def _columns(path: str) -> Columns:
+    if not first_object(path):
+        frame = read_csv(path, typed=False)
+        if not has_names(frame):
+            raise BadInput(path, "", "found no names of columns", "a first line with id, correct and so on")
+        return {name: frame[name].tolist() for name in frame}
+    lines = list(objects(path))
+    names = [name for name, value in lines[0][1].items() if not isinstance(value, dict | list | None)]
+    for place, line in lines:
+        for name in names:
+            if isinstance(line.get(name), dict | list | None):
+                what = f"found {json.dumps(line[name]) if name in line else 'none':.40}"
+                raise BadInput(path, f"line {place}: {name}", what, "a value, as in the first line")
+    return {name: [str(line[name]) for _, line in lines] for name in names}
+
+
+def _named(path: str, columns: Columns, names: Sequence[str], place: int) -> str:
+    """What columns call a run, a sample or a question in a line; 7 and 7.0 are one name."""
+    found = [columns[name][place].strip() for name in names]
+    if "" in found:
+        raise BadInput(path, f"row {place + 1}, column {names[found.index('')]}", "found nothing", "a name")
+    return "/".join(f"{float(text):.17g}" if "." in text and is_number(text) else text for text in found)
+
+
+def _scores(path: str, columns: Columns, answers: Sequence[str], metric: str | None) -> tuple[str, list[float]]:
+    """The name of the score, and the score of each line."""
+    kept = _of_role(columns, "correct") or [name for name in columns if _short(name) in QUESTION_SCORES]
+    if kept or metric is not None:
+        name = chosen_score(path, columns if metric is not None else kept, metric)
+        return name, [_number(path, f"row {row + 1}, column {name}", text) for row, text in enumerate(columns[name])]
+    targets = _of_role(columns, "label")
+    # An answer beside a prediction is the right one.
+    targets = targets or [name for name in columns if name == "answer" and name not in answers]
+    if not answers or not _at_most_one(path, targets, "targets"):
+        allowed = "a column correct or score; or texts, in pred and target"
+        raise BadInput(path, "", f"found the columns {listed([*columns])}", allowed)
+    pairs = zip(columns[answers[0]], columns[targets[0]], strict=True)
+    return f"{answers[0]} = {targets[0]}", [float(text.strip() == target.strip()) for text, target in pairs]
+
+
+def _require_questions(path: str, columns: Columns, score: str, scores: Sequence[float]) -> None:
+    """Refuse lines that need not be one question each: of several runs or steps, or of numbers such as metrics."""
+    of_runs = [
+        name
+        for name in columns
+        if role_of(name) == "run" or _short(name) in QUESTION_SAMPLES or "_".join(words_of(name)) in STEPS
+    ]
+    several = next((name for name in of_runs if name != score and len(set(columns[name])) > 1), None)
+    texts = any(role_of(name) in ("pred", "label") or _short(name) in QUESTION_ANSWERS for name in columns)
+    other = next((value for value in scores if value not in (0, 1)), None)
+    if several or (other is not None and not texts):
+        what = f"found several values of {several}" if several else f"found {score} {other:g}"
+        allowed = "metrics of runs go in one table or a CSV, with metric, without correct"
+        raise BadInput(path, "", f"{what}, and no column of questions", f"a column id of the questions; {allowed}")
+
+
+def _of_role(columns: Columns, role: str) -> list[str]:
+    return [name for name in columns if role_of(name) == role]
+
+
+def _at_most_one(path: str, names: list[str], what: str) -> list[str]:
+    if len(names) > 1:
+        raise BadInput(path, "", f"found the columns {listed(names)}", f"one column of {what}")
+    return names
+
+
+def _short(name: str) -> str:
+    return "".join(words_of(name))
+
+
+def _number(path: str, key: str, text: str) -> float:
+    known = BOOLEANS.get(text.strip().lower())
+    if known is None and is_number(text):
+        known = float(text)
+    return score_number(path, key, text if known is None else known)
