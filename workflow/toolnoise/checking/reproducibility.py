@@ -26,6 +26,7 @@ from toolnoise.checking import (
     other_settings,
     program_text,
     resume,
+    traced_runs,
 )
 from toolnoise.checking.causes import Place
 from toolnoise.checking.diagnosis import Diagnosis
@@ -35,8 +36,7 @@ from toolnoise.checking.other_settings import Break
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.resume import Resume, Resumed
-from toolnoise.checking.trace import traced_runs
-from toolnoise.checking.trace.traced_runs import Parting
+from toolnoise.checking.traced_runs import Parting
 from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.checking.unmodified import NOTHING, Wanted
 from toolnoise.checking.ways import Asked
@@ -223,7 +223,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "proven": [place._asdict() for place in why.proven] if why else [],
         "possible": [place._asdict() for place in why.possible] if why else [],
         "notes": why.notes if why else [],
-        "parting": traced_runs.as_json(checked.parting) if checked.parting else None,
+        "parting": checked.parting._asdict() if checked.parting else None,
         "seeds": {
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },

@@ -4,16 +4,12 @@ Numbers, texts, arrays, tensors, generators and what is made of them count by va
 their attributes. Folders that toolnoise gives a run count as equal. A digest has a bound: of something large, parts.
 """
 
-import _random
-import ctypes
 import datetime
 import decimal
 import fractions
 import functools
 import marshal
 import os
-import random
-import sys
 import uuid
 import zlib
 from collections import deque
@@ -21,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
+
+from toolnoise_injected.values import array_of, crc_of, set_state, state_of
 
 NODES, DEPTH, PARTS = 400, 24, 3
 ELEMENTS, ENDS = 1 << 16, 32  # of plain values, and of others: these from both ends
@@ -174,108 +172,7 @@ class _Digest:
             flat = array.reshape(-1)
             array = flat[:: max(1, array.nbytes // SAMPLE)]
         self._bytes -= array.nbytes
-        array = array if array.flags.c_contiguous else array.copy()
-        self._crc = zlib.crc32(array.reshape(-1).view("uint8"), self._crc)
-
-
-def array_of(value: Any) -> Any:
-    """A NumPy array with the bits of an array of any framework; None if it is none."""
-    kind, numpy = type(value), sys.modules.get("numpy")
-    if numpy is None:
-        return None
-    if isinstance(value, numpy.ndarray | numpy.generic):
-        return numpy.asarray(value)
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(value, getattr(torch, "Tensor", ())):
-        tensor = value.detach()
-        if tensor.layout != torch.strided or tensor.is_meta or tensor.is_quantized:
-            return None
-        if tensor.numel() * tensor.element_size() > BYTES and tensor.device.type != "cpu":
-            tensor = tensor.reshape(-1)[:: max(1, tensor.numel() // SAMPLE)]
-        if tensor.dtype is torch.bfloat16:
-            tensor = tensor.view(torch.int16)
-        return tensor.cpu().resolve_conj().resolve_neg().numpy()
-    if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "__array__"):
-        # Traced values of a compiler have no bits yet.
-        if "Tracer" in kind.__name__ or kind.__name__ in ("SymbolicTensor", "KerasTensor"):
-            return None
-        return numpy.asarray(value)
-    return None
-
-
-def state_of(value: Any) -> Any:
-    """The state of a generator of random numbers; None if it is none, or has no state of its own."""
-    if isinstance(value, random.Random):
-        return None if isinstance(value, random.SystemRandom) else value.getstate()
-    numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
-    if numpy is not None and hasattr(numpy, "Generator"):
-        if isinstance(value, numpy.Generator | numpy.RandomState):
-            return value.bit_generator.state if isinstance(value, numpy.Generator) else value.get_state(legacy=False)
-        if isinstance(value, numpy.BitGenerator):
-            return value.state
-        if isinstance(value, numpy.SeedSequence):
-            return [value.entropy, value.spawn_key, value.pool_size]
-    if torch is not None and isinstance(value, getattr(torch, "Generator", ())):
-        return value.get_state().numpy().tobytes()
-    return None
-
-
-def set_state(value: Any, state: Any) -> bool:
-    """Give a generator a state that another one has had; whether it is a generator that has one."""
-    if isinstance(value, random.Random):
-        value.setstate(state)
-        return True
-    numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
-    if numpy is not None and isinstance(value, numpy.Generator):
-        value.bit_generator.state = state
-        return True
-    if numpy is not None and isinstance(value, numpy.RandomState):
-        value.set_state(state)
-        return True
-    if numpy is not None and isinstance(value, numpy.BitGenerator):
-        value.state = state
-        return True
-    if torch is not None and isinstance(value, torch.Generator):
-        value.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
-        return True
-    return False
-
-
-def global_states() -> dict[str, Any]:
-    """The state of each global generator that this process has."""
-    states: dict[str, Any] = {"random": random.getstate()}
-    mtrand, torch = sys.modules.get("numpy.random.mtrand"), sys.modules.get("torch")
-    if mtrand is not None and hasattr(mtrand, "_rand"):
-        states["numpy.random"] = mtrand._rand.get_state(legacy=False)
-    if torch is not None and hasattr(torch, "default_generator"):
-        states["torch"] = torch.default_generator.get_state().numpy().tobytes()
-    return states
-
-
-def set_global(name: str, state: Any) -> None:
-    """Give a global generator a state."""
-    if name == "random":
-        random.setstate(state)
-    elif name == "numpy.random":
-        sys.modules["numpy.random.mtrand"]._rand.set_state(state)
-    else:
-        torch = sys.modules["torch"]
-        torch.default_generator.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
-
-
-def global_digests() -> dict[str, int]:
-    """A digest of the state of each global generator that this process has."""
-    digests = {"random": zlib.crc32(repr(random._inst.gauss_next).encode(), zlib.crc32(_mersenne_twister()))}
-    mtrand, torch = sys.modules.get("numpy.random.mtrand"), sys.modules.get("torch")
-    if mtrand is not None and hasattr(mtrand, "_rand"):
-        state = mtrand._rand.get_state(legacy=False)
-        inner = state["state"]
-        rest = (inner.get("pos"), state.get("has_gauss"), state.get("gauss"))
-        crc = zlib.crc32(inner["key"]) if "key" in inner else zlib.crc32(repr(inner).encode())
-        digests["numpy.random"] = zlib.crc32(repr(rest).encode(), crc)
-    if torch is not None and hasattr(torch, "default_generator"):
-        digests["torch"] = zlib.crc32(torch.default_generator.get_state().numpy())
-    return digests
+        self._crc = crc_of(array, self._crc)
 
 
 def parts_of(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str, Any]]:
@@ -305,12 +202,6 @@ def set_part(value: Any, path: tuple[str, ...], kind: str, content: Any) -> None
         set_state(vars(value).get(path[-1]), content)
     elif path[-1] in vars(value):
         vars(value)[path[-1]] = content
-
-
-def _mersenne_twister() -> bytes:
-    """The memory of the state of the module random: its own functions are a hundred times slower."""
-    head = object.__basicsize__
-    return ctypes.string_at(id(random._inst) + head, _random.Random.__basicsize__ - head)
 
 
 def is_value(value: Any, depth: int = 0) -> bool:

@@ -1,4 +1,4 @@
-"""Lines of the user's own code: not those of Python, of installed packages or of the recorder."""
+"""The user's own code: not that of Python, of installed packages or of toolnoise."""
 
 import os
 import sys
@@ -6,23 +6,23 @@ import sysconfig
 import threading
 from types import FrameType
 
-HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
-STARTED = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118
+HERE = os.path.dirname(os.path.abspath(__file__))
+STARTED = os.path.join(os.getcwd(), "")
 INSTALLED = tuple(
-    {os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "platstdlib", "purelib", "platlib")}  # noqa: PTH118
+    {os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
-PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-
-_names: dict[str, str] = {}
-Place = tuple[str, int]
-NOWHERE: Place = ("", 0)
+PACKAGES = tuple(os.path.join(os.sep, each, "") for each in ("site-packages", "dist-packages", "workflow/toolnoise"))
 IMPORTS = "<frozen importlib._bootstrap>"
 
+Place = tuple[str, int]
+NOWHERE: Place = ("", 0)
+_names: dict[str, str] = {}
 
-def name(file: str) -> str:
+
+def name_of(file: str) -> str:
     """The file of some code as a person would write it; empty if it is not the user's."""
     if file not in _names:
-        path = os.path.abspath(file)  # noqa: PTH100
+        path = os.path.abspath(file)
         foreign = (
             (file.startswith("<") and (file != "<string>" or "-c" not in sys.orig_argv))
             or path.startswith((HERE, *INSTALLED))
@@ -35,7 +35,7 @@ def name(file: str) -> str:
 def of(frame: FrameType | None) -> Place:
     """The innermost line of the user's code on a stack; nowhere if a package is being imported, or none is there."""
     while frame is not None and frame.f_code.co_filename != IMPORTS:
-        if file := name(frame.f_code.co_filename):
+        if file := name_of(frame.f_code.co_filename):
             return file, frame.f_lineno
         frame = frame.f_back
     return NOWHERE

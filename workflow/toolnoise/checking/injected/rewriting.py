@@ -10,20 +10,14 @@ import importlib.util
 import os
 import re
 import sys
-import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType
 from typing import Any
 
-from toolnoise_observer import recording
+from toolnoise_injected import in_turn, recording
+from toolnoise_injected.places import name_of
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-STARTED = os.path.join(os.getcwd(), "")
-INSTALLED = tuple(
-    {os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
-PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", f"{os.sep}toolnoise{os.sep}")
 # The names under which the rewritten code finds the recorder: no program has them, and pickled functions keep them.
 CALL, ITERATE, ADDED, AWAITED = (f"_toolnoise_{what}" for what in ("call", "iterate", "added", "awaited"))
 STARTING = "_toolnoise_script"
@@ -41,8 +35,11 @@ PLAIN = {
 COMPILED = re.compile(r"\b(njit|numba|vectorize|guvectorize|stencil|triton|torch\.compile)\b|\bcuda\.jit\b")
 
 
-def install(arguments: Sequence[str], log: Any) -> None:
-    """Rewrite all code of the user that this process imports or starts from now on."""
+def start(task: Mapping[str, Any]) -> None:
+    """Observe this process: rewrite all code of the user that it imports or starts from now on."""
+    recording.start(task)
+    if task["in_turn"]:
+        in_turn.install()
     for name, function in (
         (CALL, recording.call),
         (ITERATE, recording.iterate),
@@ -55,7 +52,7 @@ def install(arguments: Sequence[str], log: Any) -> None:
 
     def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
         path = loader.get_filename(name)
-        if not is_user(path):
+        if not name_of(path):
             return read(loader, name)
         try:
             return rewritten(loader.get_data(path), path, starts=isinstance(loader, _ScriptLoader))
@@ -66,26 +63,14 @@ def install(arguments: Sequence[str], log: Any) -> None:
     SourceFileLoader.get_code = get_code
     sys.path_hooks.insert(0, _hook)
     words = getattr(sys, "orig_argv", [])
-    if arguments[:1] == ["-c"] and "-c" in words and "multiprocessing" not in words[words.index("-c") + 1]:
-        _rewrite_command_line(log)
-
-
-def name_of(path: str) -> str:
-    """The file of some code as a person would write it."""
-    return os.path.abspath(path).removeprefix(STARTED)
-
-
-def is_user(path: str) -> bool:
-    """Whether a file is the user's own code: not of Python, of an installed package or of the observer."""
-    path = os.path.abspath(path)
-    return not (path.startswith((HERE, *INSTALLED)) or any(part in path for part in PACKAGES))
+    if sys.argv[:1] == ["-c"] and "-c" in words and "multiprocessing" not in words[words.index("-c") + 1]:
+        _rewrite_command_line()
 
 
 def rewritten(source: bytes | str, path: str, *, starts: bool = False) -> CodeType:
     """The code of a file, with its calls handed to the recorder."""
     tree = ast.parse(source, path)
-    name = name_of(path) if path != "<string>" else "-c"
-    tree = _Rewriter(name).visit(tree)
+    tree = _Rewriter(name_of(path)).visit(tree)
     if starts:
         first = ast.parse(f"{STARTING}(globals())").body[0]
         # A docstring and `from __future__` have to stand before it.
@@ -94,7 +79,6 @@ def rewritten(source: bytes | str, path: str, *, starts: bool = False) -> CodeTy
             place += 1
         tree.body.insert(place, first)
     ast.fix_missing_locations(tree)
-    recording.user_files.add(path)
     return compile(tree, path, "exec", dont_inherit=True)
 
 
@@ -194,7 +178,7 @@ class _Script:
 
 
 def _hook(path: str) -> _Script:
-    if os.path.isfile(path) and is_user(path) and (path.endswith(".py") or _has_interpreter(path)):
+    if os.path.isfile(path) and name_of(path) and (path.endswith(".py") or _has_interpreter(path)):
         return _Script(os.path.abspath(path))
     raise ImportError(path)
 
@@ -213,13 +197,15 @@ def _as_script(names: dict[str, Any]) -> None:
         sys.path[:1] = [] if getattr(sys.flags, "safe_path", False) else [folder]
 
 
-def _rewrite_command_line(log: Any) -> None:
+def _rewrite_command_line() -> None:
     """Run the text of `python -c` rewritten, in the place of the original."""
+    is_running = False
 
     def instead(event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "cpython.run_command" or log.is_command:
+        nonlocal is_running
+        if event != "cpython.run_command" or is_running:
             return
-        log.is_command = True
+        is_running = True
         try:
             code = rewritten(arguments[0], "<string>")
         except (SyntaxError, ValueError):

@@ -1,22 +1,16 @@
 """Where a program is in its own code: the loops around a line, what counts them, and the functions that run."""
 
 import ast
-import os
 import re
 import types
 from pathlib import Path
 from typing import Any
 
+from toolnoise_injected.places import name_of
+
 # Functions of a library with a loop that trains; callbacks, which loop to save, have other names.
 TRAINS = re.compile(r"run|advance|_?(inner_)?(fit|train)\w*")
-LIBRARY = (str(Path(os.__file__).parent) + os.sep, str(Path(__file__).resolve().parents[1]) + os.sep)
-
 Loop = ast.For | ast.While | ast.AsyncFor
-
-
-def is_own(file: str) -> bool:
-    """Whether a file is the program's own: no library's, and not this one."""
-    return bool(file) and not file.startswith(("<", *LIBRARY)) and "site-packages" not in file
 
 
 class Loops:
@@ -81,7 +75,7 @@ def stack(frame: types.FrameType | None) -> list[types.FrameType]:
     frames = []
     while frame:
         code = frame.f_code
-        if is_own(code.co_filename) or ("site-packages" in code.co_filename and TRAINS.fullmatch(code.co_name)):
+        if name_of(code.co_filename) or ("site-packages" in code.co_filename and TRAINS.fullmatch(code.co_name)):
             frames.append(frame)
         frame = frame.f_back
     return frames

@@ -18,22 +18,13 @@ import time
 import weakref
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType
 from typing import Any
 
-from toolnoise_observer.digests import (
-    digest,
-    global_digests,
-    global_states,
-    holds_run,
-    is_value,
-    parts_of,
-    set_global,
-    set_part,
-    set_state,
-    state_of,
-)
-from toolnoise_observer.plain_code import give_back
+from toolnoise_injected.digests import digest, holds_run, is_value, parts_of, set_part
+from toolnoise_injected.places import name_of
+from toolnoise_injected.values import global_digests, global_generators, set_state, state_of
 
 ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
 SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, and the first seconds of it
@@ -53,8 +44,6 @@ MARKS = ("folder", "set", "seed")
 # Before the name of what a loop walks through.
 STEP = "next "
 
-# The files whose functions are not recorded themselves: what they call is.
-user_files: set[str] = set()
 _turns: dict[str, int] = {}
 # The places whose results are kept or forced: at each turn.
 _fixed: set[str] = set()
@@ -66,12 +55,11 @@ _owners: dict[int, tuple[int, Callable[[], Any] | None]] = {}
 class _Log:
     """What one process writes."""
 
-    def __init__(self, folder: str, plan: dict[str, Any]) -> None:
-        self.folder, self.is_command = folder, False
-        self.kept, self.forced = set(plan.get("keep", ())), set(plan.get("force", ()))
-        self.generators, self.is_constant = plan.get("generators", ()), plan.get("constant", False)
+    def __init__(self, task: Mapping[str, Any]) -> None:
+        self.folder = task["folder"]
+        self.kept, self.forced, self.generators = set(task["keep"]), set(task["force"]), task["generators"]
+        self.is_constant, self.by_turn = task["constant"], task["by_turn"]
         _fixed.update(self.kept | self.forced)
-        self.by_turn = plan.get("by_turn", False)
         self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
@@ -161,29 +149,24 @@ class _Log:
 
     def start_globals(self) -> None:
         """Keep, or force, the state that global generators have at the start."""
-        states = None
-        for name in ("random", "numpy.random.mtrand", "torch"):
-            if name in self._seen_globals or name not in sys.modules:
-                continue
-            states = states or global_states()
-            generator = name.removesuffix(".mtrand")
-            if generator not in states:
+        for name, generator in global_generators().items():
+            if name in self._seen_globals:
                 continue
             self._seen_globals.add(name)
             if self.kept:
-                self.keep(START, generator, states[generator])
-            if generator in self.generators:
-                for value in self._pins[START, generator][:1]:
-                    set_global(generator, value)
+                self.keep(START, name, state_of(generator))
+            if name in self.generators:
+                for value in self._pins[START, name][:1]:
+                    set_state(generator, value)
 
 
 _log: Any = None
 
 
-def start(folder: str, plan: dict[str, Any]) -> _Log:
+def start(task: Mapping[str, Any]) -> None:
     """Record this process, and those that are forked from it."""
     global _log
-    _log = _Log(folder, plan)
+    _log = _Log(task)
     atexit.register(_log.end)
 
     def count() -> None:
@@ -197,14 +180,14 @@ def start(folder: str, plan: dict[str, Any]) -> _Log:
         started(thread)
 
     threading.Thread.start = start_thread
-    return _log
 
 
 def _is_users(function: Any) -> bool:
+    """Whether a function is the user's: it is not recorded itself, but what it calls."""
     code = getattr(function, "__code__", None)
     if code is None and isinstance(function, type):
         code = getattr(function.__init__, "__code__", None)
-    return code is not None and code.co_filename in user_files
+    return code is not None and bool(name_of(code.co_filename))
 
 
 def _is_due(place: str, turn: int) -> bool:
@@ -230,7 +213,7 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
     if _is_users(function):
         if turn > OFTEN and not _fixed:
-            give_back(function)
+            _give_back(function)
         return function(*args, **kwargs)
     args = tuple(_followed(place, each) for each in args)
     kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
@@ -241,6 +224,26 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
         event.end(type(error).__name__, is_value_of=False)
         raise
     return event.end(result)
+
+
+def _give_back(function: Any) -> None:
+    """Give a function that is called very often the code that its text says: its calls have been seen often enough."""
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    if type(function) is not FunctionType or not os.path.isfile(code.co_filename):
+        return
+    try:
+        with open(code.co_filename, "rb") as file:
+            waiting = [compile(file.read(), code.co_filename, "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError, OSError):
+        return
+    while waiting:
+        inner = waiting.pop()
+        names = (inner.co_qualname, inner.co_firstlineno, inner.co_freevars)
+        if names == (code.co_qualname, code.co_firstlineno, code.co_freevars):
+            function.__code__ = inner
+            return
+        waiting += [each for each in inner.co_consts if isinstance(each, CodeType)]
 
 
 def _followed(place: str, value: Any) -> Any:
@@ -259,7 +262,7 @@ def iterate(place: str, values: Any) -> Any:
     if isinstance(values, set | frozenset):
         return _in_order(place, values)
     code = getattr(getattr(kind, "__iter__", None), "__code__", None) or getattr(values, "gi_code", None)
-    if code is not None and code.co_filename in user_files:
+    if code is not None and name_of(code.co_filename):
         return values
     return _items(place, values)
 
@@ -429,18 +432,17 @@ class _Event:
             for number, (each, one, other) in enumerate(zip(self._args, self._parts, after, strict=True))
             if one != other and is_value(each)
         ]
-        states = global_states() if drawn else {}
         own = state_of(self._generator) if self._generator is not None else None
         if kind == "none" and not changed and not drawn and own is None:
             return
-        states = {name: states[name] for name in drawn if name in states}
+        states = {name: state_of(generator) for name, generator in global_generators().items() if name in drawn}
         _log.keep(self._place, inputs, (kind, value, changed, states, own))
 
     def _force(self, result: Any, kind: str, value: Any, changed: list, states: dict[str, Any], own: Any) -> Any:
         if own is not None:
             set_state(self._generator, own)
         for name, state in states.items():
-            set_global(name, state)
+            set_state(global_generators()[name], state)
         for number, content in changed:
             if number < len(self._args):
                 _overwrite(self._args[number], content)
