@@ -1,6 +1,5 @@
 """What makes two runs differ is observed and proven: programs with a planted cause, and the line that is named."""
 
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -8,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.checking import causes, diagnosis, differences, first_difference, ignored_seeds, left_files, trial_runs
+from toolnoise.checking import (
+    diagnosis,
+    differences,
+    first_difference,
+    ignored_seeds,
+    injection,
+    left_files,
+    trial_runs,
+)
 from toolnoise.checking.diagnosis import ALIKE, NOT_OBSERVED
 from toolnoise.checking.left_files import LeftFiles
 from toolnoise.checking.observed_runs import ObservedRuns
@@ -55,10 +62,9 @@ def diagnosed(runs_of):
         control = runs.run("control-1")
         left = LeftFiles.since(before, [str(runs.folder)])
         outcomes = [control, runs.run("control-2")]
-        difference = differences.between(*outcomes)
-        assert difference.files
+        assert differences.between(*outcomes).files
         left = LeftFiles([name for name in left.names if not name.startswith("runs")])
-        return diagnosis.diagnose(runs, outcomes, difference, [], left)
+        return diagnosis.diagnose(runs, outcomes, [], left)
 
     return start
 
@@ -245,7 +251,7 @@ def test_where_observed_runs_are_equal_nothing_is_proven(runs_of):
     runs = runs_of("import uuid\nname = uuid.uuid4()\nx = 1.0")
     control = runs.run("control-1")
     changed = control._replace(metric={"loss": 2.0})
-    why = diagnosis.diagnose(runs, [control, changed], differences.between(control, changed), [], LeftFiles([]))
+    why = diagnosis.diagnose(runs, [control, changed], [], LeftFiles([]))
     assert (why.proven, why.notes) == ([], [ALIKE])
     assert [place.line for place in why.possible] == [2]
 
@@ -369,21 +375,14 @@ def test_a_seeding_that_no_seed_reaches_is_named(runs_of):
     assert found["init"][0].evidence == "Seen: `random.Random` is the same whatever {init} is."
 
 
-def test_each_kind_of_call_has_a_remedy():
-    for kind, _ in causes.NAMES:
-        assert causes.CAUSES[kind].remedy
-    assert causes.kind_of("numpy.random.default_rng") == "generator"
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("version", VERSIONS)
 def test_arrays_of_each_version_of_a_framework_count_by_their_values(version, tmp_path):
     python = ROOT / ".environments" / version / "bin/python"
     if not python.exists():
         pytest.skip(f"{version} is not installed: make .environments/{version}")
-    folder = tmp_path / "toolnoise_observer"
-    shutil.copytree(ROOT / "workflow/toolnoise/checking/observer", folder)
-    text = f"{VALUES[version.partition('-')[0]]}\nfrom toolnoise_observer.digests import digest\n"
+    injection.variables(tmp_path, "none", {})
+    text = f"{VALUES[version.partition('-')[0]]}\nfrom toolnoise_injected.digests import digest\n"
     text += "print(digest(make([1.0, 2.0])) == digest(make([1.0, 2.0])), digest(make([1.0])) == digest(make([2.0])))"
     done = subprocess.run([python, "-c", text], capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
     assert done.stdout.split() == ["True", "False"], done.stderr

@@ -5,7 +5,7 @@ An experiment gives what is proven. What was only seen in two observed runs, or 
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from toolnoise.checking import causes, differences, experiments, first_difference, left_files, text_signs
 from toolnoise.checking.causes import Place
@@ -18,15 +18,6 @@ from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.trial_runs import TrialRuns
 
-Phase = Literal["start", "training", "evaluation", "order of examples"]
-
-# What a person is told of when runs parted, as far as their outcomes show it.
-PHASES = {
-    "start": "The runs differ before training (row 0 of history.csv): in the initial weights, or in the data.",
-    "training": "The runs start alike: they part in training.",
-    "evaluation": "The weights are equal: the runs part in the evaluation.",
-    "order of examples": "Both runs have the same examples with the same results, in another order.",
-}
 NOT_OBSERVED = "Not observed: no part of it is run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)."
 FAILED = "Not observed: the program fails when it is observed:"
 ALIKE = "The observed runs end equal: the runs differ only sometimes, or observing hides the difference."
@@ -36,31 +27,16 @@ MOST_POSSIBLE = 5
 
 
 class Diagnosis(NamedTuple):
-    """When the runs parted, what an experiment proves, what is only possible, and what was not observed."""
+    """What an experiment proves, what is only possible, and what was not observed."""
 
-    phase: Phase | None
     proven: list[Place]
     possible: list[Place]
     notes: list[str]
 
 
-def phase(difference: Difference) -> Phase | None:
-    """When two runs parted, if their outcomes show it."""
-    if difference.reordered:
-        return "order of examples"
-    if difference.epoch == 0:
-        return "start"
-    if difference.n_tensors and not difference.tensors and not difference.column:
-        return "evaluation"
-    if difference.started_equal or (difference.epoch or 0) > 1:
-        return "training"
-    return None
-
-
 def diagnose(
     runs: TrialRuns,
     outcomes: Sequence[Outcome],
-    difference: Difference,
     text: Sequence[SourceFile],
     left: LeftFiles,
 ) -> Diagnosis:
@@ -68,22 +44,21 @@ def diagnose(
 
     `outcomes` are those of the unchanged runs so far, `left` the files that the first one has left.
     """
-    when = phase(difference)
     runs.say_what_follows(experiments.MOST_RUNS - runs.started)
     signs = text_signs.signs(text, runs.words)
     observed = ObservedRuns(runs)
     one = observed.run()
     other = observed.run() if one else None
     if one is None or other is None:
-        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [f"{FAILED} {observed.failure}"])
+        return Diagnosis([], signs[:MOST_POSSIBLE], [f"{FAILED} {observed.failure}"])
     if first := _left(runs, outcomes, one, other, left):
-        return Diagnosis(when, [first], [], [])
+        return Diagnosis([first], [], [])
     if one.is_empty or other.is_empty:
-        return Diagnosis(when, [], signs[:MOST_POSSIBLE], [NOT_OBSERVED])
+        return Diagnosis([], signs[:MOST_POSSIBLE], [NOT_OBSERVED])
     seen = [*first_difference.roots(one, other), *first_difference.orders(one, other)]
     if not differences.between(one.outcome, other.outcome).files:
         likely = [root for root in seen if causes.kind_of(root.name) not in causes.USUAL]
-        return Diagnosis(when, [], _first([*signs, *_places(likely, text, left)]), [ALIKE])
+        return Diagnosis([], _first([*signs, *_places(likely, text, left)]), [ALIKE])
     proof = Experiments(observed, [*outcomes, one.outcome, other.outcome]).proof(one, other)
     if proof:
         inner = _within(proof.roots, first_difference.orders(one, other))
@@ -93,12 +68,12 @@ def diagnose(
             evidence += f" Within it ({file}:{line}), the inputs come to {called(inner[0].name)} here in another order."
         proven = _places(inner or proof.roots, text, left, evidence)
         if proven:
-            return Diagnosis(when, proven, [], [])
-        return Diagnosis(when, [], _first([*_places(seen, text, left), *signs]), [proof.evidence])
+            return Diagnosis(proven, [], [])
+        return Diagnosis([], _first([*_places(seen, text, left), *signs]), [proof.evidence])
     # An order says more than what is only the clock.
     usual = [root for root in seen if root.kind == "result" and causes.kind_of(root.name) in causes.USUAL]
     places = _places([root for root in seen if root not in usual], text, left)
-    return Diagnosis(when, [], _first([*places, *signs, *_places(usual, text, left)]), [] if seen else [ELSEWHERE])
+    return Diagnosis([], _first([*places, *signs, *_places(usual, text, left)]), [] if seen else [ELSEWHERE])
 
 
 def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
@@ -106,9 +81,9 @@ def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
     return [root for root in orders if roots[0].encloses(root)][:1] if len(roots) == 1 else []
 
 
-def unobserved(difference: Difference, text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
-    """What two runs that nobody observed show, and the text of the program."""
-    return Diagnosis(phase(difference), [], text_signs.signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
+def unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
+    """What the text shows of a program that nobody observed."""
+    return Diagnosis([], text_signs.signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
 
 
 def _left(
@@ -185,7 +160,6 @@ def different(difference: Difference, why: Diagnosis) -> list[str]:
     """What differs between two runs that should be equal, and why."""
     lines = [f"Not reproducible: two runs with equal seeds differ in {', '.join(difference.files)}."]
     lines += [f"  {part}" for part in differences.parts(difference)]
-    lines += [PHASES[why.phase]] if why.phase else []
     if why.proven:
         lines += ["", "Proven:" if len(why.proven) == 1 else "Proven, all of them together:"]
         lines += causes.as_lines(why.proven)

@@ -83,7 +83,7 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
     most = f", at most about {span(RUNS * max(runs.seconds))}" if runs.seconds else ""
     print(f"it is observed to see what it forgets: {RUNS} more runs, until a save{most}", file=sys.stderr)
     folder = runs.folder / "states"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     try:
         saved, again, went_on = _observed(runs, folder, words, stop_at)
     except BadInput as error:

@@ -7,7 +7,6 @@ observed to find out why.
 """
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -153,7 +152,7 @@ def check(checked: Command, folder: Path) -> Checked:
     text = program_text.sources(checked.words, Path())
     seeds, sizes, ignored, why = {}, {}, [], None
     if difference.files:
-        why = diagnosis.diagnose(runs, outcomes, difference, text, left_by_first)
+        why = diagnosis.diagnose(runs, outcomes, text, left_by_first)
     else:
         # Where nobody names the sources, one run tells whether any seed counts.
         counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
@@ -215,11 +214,9 @@ def as_json(checked: Checked) -> dict[str, Any]:
     why = checked.diagnosis
     return {
         "command": checked.words,
-        "python": _python(checked.words),
         "passed": checked.passed,
         "reproducible": checked.reproducible,
         "difference": checked.difference._asdict() if checked.difference.files else None,
-        "phase": why.phase if why else None,
         "proven": [place._asdict() for place in why.proven] if why else [],
         "possible": [place._asdict() for place in why.possible] if why else [],
         "notes": why.notes if why else [],
@@ -257,14 +254,7 @@ def as_text(checked: Checked) -> str:
         lines.append(f"{'Also' if checked.difference.files else 'Only'} {values} {differs}, and {looks}.")
     if checked.not_compared:
         lines.append(f"Not compared, since they look like times: {', '.join(checked.not_compared)}.")
-    if python := _python(checked.words):
-        lines.append(f"{checked.words[0]} is {python}.")
     return "\n".join(lines)
-
-
-def _python(words: Sequence[str]) -> str | None:
-    """The interpreter that a command finds on PATH; none if it names a file, or another program."""
-    return shutil.which(words[0]) if words[0].startswith("python") and "/" not in words[0] else None
 
 
 def _reproducible(checked: Checked) -> list[str]:

@@ -14,12 +14,7 @@ from toolnoise.checking import program_text
 from toolnoise.checking.program_text import SourceFile
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-# Options that divide a batch, and those that have its size.
-ACCUMULATION = (
-    *("--accumulate", "--accumulation", "--accumulation-steps", "--accum-steps", "--accum-iter"),
-    *("--grad-accum", "--grad-accum-steps", "--gradient-accumulation", "--gradient-accumulation-steps"),
-    "--accumulate-grad-batches",
-)
+# Options that have the size of a batch.
 BATCHES = (
     *("--batch-size", "--batch", "--train-batch-size", "--micro-batch-size", "--per-device-batch-size"),
     "--per-device-train-batch-size",
@@ -29,8 +24,8 @@ BATCHES = (
 class Way(NamedTuple):
     """A way to run a program: its name, the whole command, and variables.
 
-    `instead` is the same way for a program whose option counts the examples of one step of one process, and not those
-    of the whole batch.
+    `instead` is the same way for a program whose option counts the examples of one process, and not those of the whole
+    batch.
     """
 
     name: str
@@ -49,12 +44,9 @@ class Asked(NamedTuple):
 
 def asked(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], higher: str, without_draws: str) -> Asked:
     """What a command line asks for: `NAME: [VARIABLE=VALUE ...] [WORD ...]`, and further numbers of processes."""
-    options = options_of(program_text.sources(words, Path()))
     start = torchrun(words, worlds[0]) if worlds else list(words)
-    found = [_varied(start, text, options) for text in varied]
-    for number in worlds[1:]:
-        way = Way(f"world {number}", torchrun(words, number), {})
-        found.append(_with_batch(way, number, options, worlds[0]))
+    found = [_varied(start, text) for text in varied]
+    found += [_of_world(words, worlds[0], number) for number in worlds[1:]]
     names = [way.name for way in found]
     for name in names:
         if names.count(name) > 1:
@@ -86,14 +78,16 @@ def canonical(option: str) -> str:
     return "--" + option[2:].replace("_", "-")
 
 
-def _with_batch(way: Way, parts: str, options: dict[str, str], first: str = "1") -> Way:
-    """A way that divides a batch, with the reading that the option for its size counts a part, if that is known."""
+def _of_world(words: Sequence[str], first: str, number: str) -> Way:
+    """A way with another number of processes; and with a batch size for each of them, if the program has one."""
+    way = Way(f"world {number}", torchrun(words, number), {})
     # The program's own spelling, with hyphens or underscores.
+    options = options_of(program_text.sources(words, Path()))
     option = next((own for own in options if canonical(own) in BATCHES), "")
-    size = _value(option, way.words) or options.get(option, "")
-    if not (size.isdigit() and parts.isdigit() and int(parts)) or int(size) * int(first) % int(parts):
+    size = _value(option, words) or options.get(option, "")
+    if not size.isdigit() or int(size) * int(first) % int(number):
         return way
-    more = [option, str(int(size) * int(first) // int(parts))]
+    more = [option, str(int(size) * int(first) // int(number))]
     return way._replace(instead=way._replace(name=f"{way.name} ({' '.join(more)})", words=[*way.words, *more]))
 
 
@@ -103,7 +97,7 @@ def _value(option: str, words: Sequence[str]) -> str:
     return ["", *joined, *(value for word, value in pairwise(words) if word == option)][-1]
 
 
-def _varied(words: Sequence[str], text: str, options: dict[str, str]) -> Way:
+def _varied(words: Sequence[str], text: str) -> Way:
     name, separator, rest = text.partition(":")
     parts = shlex.split(rest)
     if not (name.strip() and separator and parts):
@@ -111,9 +105,7 @@ def _varied(words: Sequence[str], text: str, options: dict[str, str]) -> Way:
     count = next((place for place, part in enumerate(parts) if not VARIABLE.match(part)), len(parts))
     variables = dict(part.split("=", 1) for part in parts[:count])
     more = command_words.required(parts[count:]) if parts[count:] else []
-    spelled = [option for word in more if canonical(option := word.partition("=")[0]) in ACCUMULATION]
-    accumulated = _value(spelled[-1], more) if spelled else ""
-    return _with_batch(Way(name.strip(), [*words, *more], variables), accumulated, options)
+    return Way(name.strip(), [*words, *more], variables)
 
 
 def worlds(text: str | None) -> list[str]:

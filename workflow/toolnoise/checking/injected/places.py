@@ -24,7 +24,8 @@ def name_of(file: str) -> str:
     if file not in _names:
         path = os.path.abspath(file)
         foreign = (
-            (file.startswith("<") and (file != "<string>" or "-c" not in sys.orig_argv))
+            not file
+            or (file.startswith("<") and (file != "<string>" or "-c" not in sys.orig_argv))
             or path.startswith((HERE, *INSTALLED))
             or any(part in path for part in PACKAGES)
         )
