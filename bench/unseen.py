@@ -5,7 +5,7 @@
 Each program is a folder with `program.json` and `cause.json`, which check does not get to see. A verdict is right if
 check passes what has no planted fault, and nothing else. A cause is right if the place that is named first is the cause
 or an accepted one; of a forgotten generator, also if the line that draws first is. Where `mended` gives the line in
-place of the cause's, the program with it has to pass. Each error of format is printed before any program runs.
+place of the cause's, the program with it has to pass.
 """
 
 import argparse
@@ -23,8 +23,6 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.printing import aligned
 
-PROGRAM = ("libraries", "output", "command", "style", "planted", "checkpoint", "stop_at")
-CAUSE = ("kind", "file", "line", "why", "mended", "accepted")
 MODULES = {"scikit-learn": "sklearn", "pytorch": "torch", "tensorflow-cpu": "tensorflow"}
 RIGHT, WRONG = "right", "WRONG"
 
@@ -60,37 +58,10 @@ def unpacked(archive: Path, folder: Path) -> list[Packed]:
         if sum(member.size for member in tar.getmembers()) > 1 << 26:
             sys.exit(f"{archive}: more than 64 MiB")
         tar.extractall(folder, filter="data")
-    programs, errors = [], []
-    for file in sorted(folder.rglob("program.json")):
-        parts = []
-        for name, keys in (("program.json", PROGRAM), ("cause.json", CAUSE)):
-            path = file.with_name(name)
-            values = json.loads(path.read_text()) if path.exists() else {}
-            errors += [f"{file.parent.name}/{name}: no {key}" for key in keys if key not in values]
-            parts.append(values)
-        programs.append(Packed(file.parent, *parts))
-    for each in programs if not errors else ():
-        errors += [f"{each.folder.name}/{error}" for error in _errors(each)]
-    if errors or not programs:
-        sys.exit("\n".join(errors or [f"{archive}: no program.json"]))
-    return programs
-
-
-def _errors(packed: Packed) -> list[str]:
-    """What is wrong with the descriptions of a program."""
-    program, cause = packed.program, packed.cause
-    accepted = cause["accepted"] or []
-    is_listed = isinstance(accepted, list) and all(isinstance(each, dict) for each in accepted)
-    checks = {
-        "program.json: planted: no boolean": isinstance(program["planted"], bool),
-        "program.json: command: neither a text nor a list": isinstance(program["command"], str | list),
-        "program.json: libraries: no list": isinstance(program["libraries"], list),
-        "cause.json: mended: neither a text nor null": isinstance(cause["mended"], str | None),
-        "cause.json: accepted: no objects with file and line": is_listed
-        and all({"file", "line"} <= {*each} for each in accepted),
-        "cause.json: file: no such file": not program["planted"] or (packed.folder / str(cause["file"])).is_file(),
-    }
-    return [error for error, holds in checks.items() if not holds]
+    return [
+        Packed(file.parent, json.loads(file.read_text()), json.loads(file.with_name("cause.json").read_text()))
+        for file in sorted(folder.rglob("program.json"))
+    ]
 
 
 def checked(packed: Packed) -> dict[str, Any]:
@@ -157,18 +128,16 @@ def _passes_mended(packed: Packed) -> bool:
 
 def summary(scores: Sequence[Score]) -> list[str]:
     """The table, and the score."""
-    table = aligned([("program", "style", "verdict", "first", "proven", "mended", "named first"), *scores])
     planted = [each for each in scores if each.first]
-    proven = [each for each in planted if each.proven]
-    mended = [each for each in planted if each.mended]
-    counts = (
-        (sum(each.verdict == RIGHT for each in scores), len(scores), "verdicts right"),
-        (sum(each.first == RIGHT for each in planted), len(planted), "causes named first"),
-        (sum(each.first == RIGHT for each in proven), len(proven), "proven causes right"),
-        (sum(each.mended == RIGHT for each in mended), len(mended), "programs reproducible once that line is mended"),
-        (sum(each.verdict == WRONG for each in scores if not each.first), len(scores) - len(planted), "false alarms"),
-    )
-    return [*table, "", *(f"{count} of {most} {what}" for count, most, what in counts)]
+    counts = {
+        "verdicts right": [each.verdict for each in scores],
+        "causes named first": [each.first for each in planted],
+        "proven causes right": [each.first for each in planted if each.proven],
+        "programs reproducible once that line is mended": [each.mended for each in planted if each.mended],
+        "clean programs without a false alarm": [each.verdict for each in scores if not each.first],
+    }
+    table = aligned([("program", "style", "verdict", "first", "proven", "mended", "named first"), *scores])
+    return [*table, "", *(f"{each.count(RIGHT)} of {len(each)} {what}" for what, each in counts.items())]
 
 
 def main() -> None:

@@ -16,13 +16,13 @@ import yaml
 
 from toolnoise.base import command_words, files, program
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.checking import contract, launch, reproducibility
+from toolnoise.checking import launch, reproducibility
 from toolnoise.checking.redaction import Redaction
 
 
 @pytest.fixture
 def job(make_spec):
-    return lambda variant, seed: contract.job(make_spec(variant, seed), "tiny", "out put", "check")
+    return lambda variant, seed: launch.job_of(make_spec(variant, seed), "tiny", "out put", "check")
 
 
 def test_a_source_that_may_not_vary_has_the_same_seed_in_every_run(job):
@@ -41,7 +41,7 @@ def test_a_source_that_may_not_vary_has_the_same_seed_in_every_run(job):
 
 def test_a_program_finds_its_job_in_its_environment_as_the_schema_says(job, tmp_path):
     mine = job("algo_impl", 2)
-    variables = contract.variables(mine, tmp_path / "job.json")
+    variables = launch.variables_of(mine, tmp_path / "job.json")
     assert variables["TOOLNOISE_OUT"].endswith("/out put")
     assert variables["TOOLNOISE_JOB"] == str(tmp_path / "job.json")
     assert variables["TOOLNOISE_DETERMINISTIC"] == "0"
@@ -59,7 +59,7 @@ def test_a_program_finds_its_job_in_its_environment_as_the_schema_says(job, tmp_
 def test_values_stay_within_their_words(job):
     words = command_words.words("""train --seed={init} --out "{out}" --json '{"a": 1}' ${HOME} {A}""")
     mine = job("control", 1)
-    filled = command_words.filled(words, contract.values(mine))
+    filled = command_words.filled(words, launch.placeholders_of(mine))
     assert filled[1:4] == [f"--seed={mine['seeds']['init']}", "--out", mine["out"]]
     assert filled[4:] == ["--json", '{"a": 1}', "${HOME}", "{A}"]
     assert command_words.placeholders(words) == ["init", "out"]

@@ -11,15 +11,12 @@ from toolnoise.checking import (
     diagnosis,
     differences,
     first_difference,
-    ignored_seeds,
     injection,
-    left_files,
     trial_runs,
 )
 from toolnoise.checking.diagnosis import ALIKE, NOT_OBSERVED
-from toolnoise.checking.left_files import LeftFiles
 from toolnoise.checking.observed_runs import ObservedRuns
-from toolnoise.checking.trial_runs import TrialRuns
+from toolnoise.checking.trial_runs import LeftFiles, TrialRuns
 from toolnoise.checking.unmodified import wanted
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +55,7 @@ def diagnosed(runs_of):
 
     def start(text, words=("train.py",), **others):
         runs = runs_of(text, words, **others)
-        before = left_files.stamps()
+        before = trial_runs.stamps_here()
         control = runs.run("control-1")
         left = LeftFiles.since(before, [str(runs.folder)])
         outcomes = [control, runs.run("control-2")]
@@ -370,7 +367,7 @@ def test_a_seeding_that_no_seed_reaches_is_named(runs_of):
         rng = random.Random(0 * seed)
         x = rng.random()
     """)
-    found = ignored_seeds.places(runs, ["init"], [])
+    found = diagnosis.lost_seeds(runs, ["init"], [])
     assert [(place.file, place.line) for place in found["init"]] == [("train.py", 4)]
     assert found["init"][0].evidence == "Seen: `random.Random` is the same whatever {init} is."
 

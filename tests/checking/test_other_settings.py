@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise.checking import other_settings, reproducibility, trial_runs, unmodified, ways
+from toolnoise.checking import other_settings, reproducibility, trial_runs, unmodified
 from toolnoise.checking.other_settings import DRAWS, EQUAL, OTHER, ROUNDING, UNDECIDED
 from toolnoise.checking.outcome import Outcome
 
@@ -47,7 +47,7 @@ def checked(tmp_path):
         (tmp_path / "train.py").write_text(PROGRAM)
         words = [sys.executable, "train.py"]
         command = reproducibility.command(words, seeds, "", None, unmodified.wanted(["preds.npy"], metrics))
-        asked = ways.asked(words, varied, [], higher, without_draws)
+        asked = other_settings.asked(words, varied, [], higher, without_draws)
         return reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
 
     return start
@@ -135,7 +135,7 @@ def test_results_in_another_order_or_only_some_of_them_are_another_program(tmp_p
     words = [sys.executable, "train.py"]
     wanted = unmodified.wanted(["preds.npy"], ["loss ([-0-9.e]+)"])
     varied = ["two: --workers 2", "three: --workers 3"]
-    asked = ways.asked(words, varied, [], "--double", "")
+    asked = other_settings.asked(words, varied, [], "--double", "")
     command = reproducibility.command(words, "", "", None, wanted)
     found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
     assert [each.verdict for each in found.breaks] == [OTHER, OTHER]
@@ -165,24 +165,24 @@ def test_an_undecided_difference_that_changes_answers_fails(checked):
 
 
 def test_ways_are_variables_first_and_words_after_them():
-    (way,) = ways.asked(["python", "a.py"], ["many threads: A=1 B='2 3' --workers 4 C=5"], [], "", "").ways
+    (way,) = other_settings.asked(["python", "a.py"], ["many threads: A=1 B='2 3' --workers 4 C=5"], [], "", "").ways
     assert way == ("many threads", ["python", "a.py", "--workers", "4", "C=5"], {"A": "1", "B": "2 3"}, None)
 
 
 def test_numbers_of_processes_start_the_program_by_torchrun():
     start = ["python", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-    (way,) = ways.asked(["python", "a.py", "-v"], [], ways.worlds("1,4"), "", "").ways
+    (way,) = other_settings.asked(["python", "a.py", "-v"], [], other_settings.worlds("1,4"), "", "").ways
     assert way == ("world 4", [*start, "4", "a.py", "-v"], {}, None)
-    assert ways.torchrun(["python", "a.py"], "1") == [*start, "1", "a.py"]
+    assert other_settings.torchrun(["python", "a.py"], "1") == [*start, "1", "a.py"]
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: ways.worlds("1,two"), "found 'two'; numbers of processes, such as 1,2,4"),
-        (lambda: ways.torchrun(["sh", "a"], "2"), "found the program 'sh'; python SCRIPT ..."),
-        (lambda: ways.asked(["a"], ["threads"], [], "", ""), "NAME: VARIABLE=VALUE, or NAME: --option"),
-        (lambda: ways.asked(["a"], ["t: A=1", "t: A=2"], [], "", ""), "found 't' twice"),
+        (lambda: other_settings.worlds("1,two"), "found 'two'; numbers of processes, such as 1,2,4"),
+        (lambda: other_settings.torchrun(["sh", "a"], "2"), "found the program 'sh'; python SCRIPT ..."),
+        (lambda: other_settings.asked(["a"], ["threads"], [], "", ""), "NAME: VARIABLE=VALUE, or NAME: --option"),
+        (lambda: other_settings.asked(["a"], ["t: A=1", "t: A=2"], [], "", ""), "found 't' twice"),
     ],
 )
 def test_ways_are_read_strictly(call, said, refused):
@@ -224,9 +224,9 @@ def test_of_draws_whose_seed_nobody_names_it_is_said_that_their_size_is_unknown(
 def test_a_way_may_be_tried_with_a_batch_for_each_process(tmp_path):
     (tmp_path / "train.py").write_text(PROGRAM)
     words = [sys.executable, "train.py"]
-    other, instead = (ways.Way(name, words, {"WAY": name}) for name in ("other", "none"))
+    other, instead = (other_settings.Way(name, words, {"WAY": name}) for name in ("other", "none"))
     command = reproducibility.command(words, "", "", None, unmodified.wanted(["preds.npy"], []))
-    asked = ways.Asked([other._replace(instead=instead)], ["--double"])
+    asked = other_settings.Asked([other._replace(instead=instead)], ["--double"])
     found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
     assert [(each.name, each.verdict) for each in found.breaks] == [("none", EQUAL)]
     assert found.passed
@@ -234,7 +234,7 @@ def test_a_way_may_be_tried_with_a_batch_for_each_process(tmp_path):
 
 def test_the_whole_batch_stays_as_it_is_in_the_other_reading(tmp_path):
     def instead(words, worlds):
-        found = ways.asked(["python", "train.py", *words], [], worlds, "", "").ways
+        found = other_settings.asked(["python", "train.py", *words], [], worlds, "", "").ways
         return [way.instead and way.instead.words[-2:] for way in found]
 
     (tmp_path / "train.py").write_text("parser.add_argument('--batch_size', default=24)\n")

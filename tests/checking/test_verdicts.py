@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import causes, diagnosis, ignored_seeds, launch, reproducibility, resume
+from toolnoise.checking import causes, diagnosis, launch, reproducibility, resume
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
@@ -74,7 +74,7 @@ def checked_by(tmp_path, monkeypatch):
     """Check a program whose runs have these losses."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(diagnosis, "diagnose", lambda *_: Diagnosis([PLACE], [], []))
-    monkeypatch.setattr(ignored_seeds, "places", lambda *_: {"init": [PLACE]})
+    monkeypatch.setattr(diagnosis, "lost_seeds", lambda *_: {"init": [PLACE]})
 
     def start(*losses, words=("--seed", "{init}")):
         (tmp_path / "train.py").write_text("")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from toolnoise.api.results import Verdict, rows_of
-from toolnoise.checking import reproducibility, unmodified, ways
+from toolnoise.checking import other_settings, reproducibility, unmodified
 
 
 def check(
@@ -43,10 +43,10 @@ def check(
     places = [checkpoint] if isinstance(checkpoint, str) else list(checkpoint)
     wanted = unmodified.wanted(output, metric, places)
     asked = reproducibility.command(words, sources, deterministic, limit, wanted)
-    worlds = ways.worlds(world)
+    worlds = other_settings.worlds(world)
     asked = asked._replace(
-        words=ways.torchrun(asked.words, worlds[0]) if worlds else asked.words,
-        asked=ways.asked(asked.words, vary, worlds, higher, without_draws),
+        words=other_settings.torchrun(asked.words, worlds[0]) if worlds else asked.words,
+        asked=other_settings.asked(asked.words, vary, worlds, higher, without_draws),
         trace=trace,
     )
     if resumes:

@@ -1,4 +1,4 @@
-"""Why a program is not reproducible: observed, proven by an experiment where one can be made, and said in words.
+"""Why a program is not reproducible, or ignores a seed: observed, proven by an experiment where one can be made.
 
 An experiment gives what is proven. What was only seen in two observed runs, or what the text shows, is possible.
 """
@@ -7,23 +7,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.checking import causes, differences, experiments, first_difference, left_files, text_signs
+from toolnoise.checking import causes, differences, experiments, first_difference, program_text, trial_runs
 from toolnoise.checking.causes import Place
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.experiments import Experiments, called
 from toolnoise.checking.first_difference import Root
-from toolnoise.checking.left_files import LeftFiles
-from toolnoise.checking.observed_runs import Observed, ObservedRuns
+from toolnoise.checking.observed_runs import Event, Observed, ObservedRuns
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
-from toolnoise.checking.trial_runs import TrialRuns
+from toolnoise.checking.trial_runs import LeftFiles, TrialRuns
 
 NOT_OBSERVED = "Not observed: no part of it is run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)."
 FAILED = "Not observed: the program fails when it is observed:"
 ALIKE = "The observed runs end equal: the runs differ only sometimes, or observing hides the difference."
 ELSEWHERE = "All calls that were observed agree: what differs is in no call of the program's own Python code."
 OBSERVES = "`toolnoise check -- COMMAND` observes the program and finds the cause."
-MOST_POSSIBLE = 5
+MOST_POSSIBLE, MOST_PLACES = 5, 3
 
 
 class Diagnosis(NamedTuple):
@@ -45,7 +44,7 @@ def diagnose(
     `outcomes` are those of the unchanged runs so far, `left` the files that the first one has left.
     """
     runs.say_what_follows(experiments.MOST_RUNS - runs.started)
-    signs = text_signs.signs(text, runs.words)
+    signs = program_text.signs(text, runs.words)
     observed = ObservedRuns(runs)
     one = observed.run()
     other = observed.run() if one else None
@@ -83,7 +82,7 @@ def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
 
 def unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
     """What the text shows of a program that nobody observed."""
-    return Diagnosis([], text_signs.signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
+    return Diagnosis([], program_text.signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
 
 
 def _left(
@@ -98,7 +97,7 @@ def _left(
     reads = (event for event in one.events if any(left.has(text) for text in event.texts))
     event = next(reads, None)
     says = (
-        f"By experiment: without {left_files.named(left.names)}, which an earlier run left, a run ends like the first."
+        f"By experiment: without {trial_runs.few_of(left.names)}, which an earlier run left, a run ends like the first."
     )
     if event is None:
         return causes.place("left", left.names[0], 0, "", says)
@@ -154,6 +153,52 @@ def code_of(file: str, line: int, text: Sequence[SourceFile] = ()) -> str:
         except OSError:
             return ""
     return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def lost_seeds(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFile]) -> dict[str, list[Place]]:
+    """Where a seed is lost that changes nothing: for each source, seedings that are the same whatever its seed."""
+    if not sources:
+        return {}
+    runs.say_what_follows(1 + len(sources))
+    observed = ObservedRuns(runs)
+    control = observed.run()
+    found = {}
+    for source in sources if control else ():
+        seeded = observed.run(source)
+        events = fixed_seedings(control, seeded) if seeded else []
+        found[source] = [_fixed_place(event, source, text) for event in events[:MOST_PLACES]]
+    return found
+
+
+def _fixed_place(event: Event, source: str, text: Sequence[SourceFile]) -> Place:
+    file, line, *_ = event.place.split(":")
+    says = f"Seen: {called(event.name)} is the same whatever {{{source}}} is."
+    return causes.place("fixed", file, int(line), code_of(file, int(line), text), says)
+
+
+def fixed_seedings(control: Observed, seeded: Observed) -> list[Event]:
+    """Seedings that another seed does not reach: first the last one before the first draw that is the same."""
+    others = {(event.process, event.place, event.turn): event for event in seeded.events}
+    seedings: list[Event] = []
+    before = 0
+    for event in control.events:
+        other = others.get((event.process, event.place, event.turn))
+        if other is None or _what(event) != _what(other):
+            continue
+        if causes.kind_of(event.name) == "generator" or "seed" in event.marks:
+            seedings.append(event)
+        elif seedings and not before and (event.drawn or event.owner == seedings[-1].out):
+            before = len(seedings)
+    last = max(0, (before or len(seedings)) - 1)
+    first: dict[str, Event] = {}
+    for event in seedings:
+        first.setdefault(event.place, event)
+    return sorted(first.values(), key=lambda event: event.place != seedings[last].place)
+
+
+def _what(event: Event) -> tuple:
+    """What goes in and what comes out, the states of global generators among it."""
+    return event.inputs, event.out, {name: after for name, (_, after) in event.drawn.items()}
 
 
 def different(difference: Difference, why: Diagnosis) -> list[str]:

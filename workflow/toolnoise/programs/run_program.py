@@ -26,7 +26,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Aside, Inputs, Output, outside, unrepeatable
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
-from toolnoise.checking import contract, launch, outcome
+from toolnoise.checking import launch, outcome
 from toolnoise.checking.outcome import EPOCH, Outcome
 from toolnoise.checking.redaction import Redaction
 from toolnoise.engines import accelerators
@@ -68,10 +68,10 @@ def train(
     shutil.rmtree(out, ignore_errors=True)
     for needed in (out, kept):
         needed.mkdir(parents=True, exist_ok=True)
-    job = contract.job(spec, study, out, kept)
+    job = launch.job_of(spec, study, out, kept)
     files.write_json(job_file, job)
     observed = _observed(spec)
-    variables = contract.variables(job, job_file) | observed["variables"] | interpreter_variables(spec.hardware.json)
+    variables = launch.variables_of(job, job_file) | observed["variables"] | interpreter_variables(spec.hardware.json)
     words = command_words.words(model["command"])
     if job["deterministic"] and "deterministic" in model:
         words += command_words.words(model["deterministic"])
@@ -79,7 +79,7 @@ def train(
     limit = model["limit"] * 60 if "limit" in model else None
     environment.forget_numerical()
     with timings.measure("training"):
-        _launch(command_words.filled(words, contract.values(job) | secret), variables, folder, limit, secret)
+        _launch(command_words.filled(words, launch.placeholders_of(job) | secret), variables, folder, limit, secret)
     for text in (out / outcome_files.HISTORY, out / outcome_files.METRIC):
         # Before it is read: an error would quote it.
         if text.is_file() and text.stat().st_size <= outcome.MOST_TEXT:
