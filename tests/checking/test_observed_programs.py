@@ -145,6 +145,27 @@ PROVEN = {
         with ThreadPoolExecutor(3) as pool:
             x = sum(pool.map(work, range(9)))
     """,
+    "ready: futures": """
+        import os, time
+        from concurrent.futures import ThreadPoolExecutor, as_completed
+        def work(number):
+            time.sleep(os.urandom(1)[0] / 2000)
+            return number
+        with ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(work, number) for number in range(12)]
+            x = 0
+            for future in as_completed(futures):  # here
+                x = x * 1.5 + future.result()
+    """,
+    "entropy: a loop of many steps": """
+        import os
+        x, seen = 0, []
+        for number in range(20000):
+            x = max(x, number)
+            if number == 15000:
+                seen.append(int.from_bytes(os.urandom(2), 'big'))  # here
+        x = sum(seen)
+    """,
     "folder": """
         import os, zlib
         x = zlib.crc32(os.environ['TOOLNOISE_OUT'].encode())  # here

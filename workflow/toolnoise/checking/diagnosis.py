@@ -60,12 +60,14 @@ def diagnose(
         return Diagnosis([], _first([*signs, *_places(likely, text, left)]), [ALIKE])
     proof = Experiments(observed, [*outcomes, one.outcome, other.outcome]).proof(one, other)
     if proof:
+        evidence, (file, line) = proof.evidence, proof.roots[0].at if proof.roots else ("", 0)
+        loop = _behind(proof.roots, seen)
         inner = _within(proof.roots, first_difference.orders(one, other))
-        evidence = proof.evidence
-        if inner:
-            file, line = proof.roots[0].at
+        if loop:
+            evidence = f"{evidence.replace(' here ', f' in {file}:{line} ')} They are ready in another order here."
+        elif inner:
             evidence += f" Within it ({file}:{line}), the inputs come to {called(inner[0].name)} here in another order."
-        proven = _places(inner or proof.roots, text, left, evidence)
+        proven = _places(loop or inner or proof.roots, text, left, evidence)
         if proven:
             return Diagnosis(proven, [], [])
         return Diagnosis([], _first([*_places(seen, text, left), *signs]), [proof.evidence])
@@ -73,6 +75,13 @@ def diagnose(
     usual = [root for root in seen if root.kind == "result" and causes.kind_of(root.name) in causes.USUAL]
     places = _places([root for root in seen if root not in usual], text, left)
     return Diagnosis([], _first([*places, *signs, *_places(usual, text, left)]), [] if seen else [ELSEWHERE])
+
+
+def _behind(roots: Sequence[Root], seen: Sequence[Root]) -> list[Root]:
+    """The loop that hands on futures as they are ready, where the result of one is at fault: that is its order."""
+    if len(roots) != 1 or not roots[0].name.endswith("Future.result"):
+        return []
+    return [root for root in seen if causes.kind_of(root.name) == "ready" and root.time < roots[0].time][:1]
 
 
 def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:

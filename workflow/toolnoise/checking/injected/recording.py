@@ -45,6 +45,10 @@ MARKS = ("folder", "set", "seed")
 STEP = "next "
 
 _turns: dict[str, int] = {}
+# Loops, and calls, that are made so often that they are no longer recorded; and calls that may end a loop, which are
+# counted all the same.
+hot: set[str] = set()
+_answers: set[str] = set()
 # The places whose results are kept or forced: at each turn.
 _fixed: set[str] = set()
 _local = threading.local()
@@ -206,14 +210,15 @@ def _is_recorded(place: str) -> bool:
 def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """Make a call of the user's code."""
     # A place in a loop comes here each time: what most often decides stands first.
+    if place in hot:
+        return function(*args, **kwargs)
     _turns[place] = turn = _turns.get(place, 0) + 1
-    if turn > OFTEN and turn & (turn - 1) and not _fixed:
-        return function(*args, **kwargs)
-    if not _is_due(place, turn) or getattr(_local, "busy", False):
-        return function(*args, **kwargs)
-    if _is_users(function):
-        if turn > OFTEN and not _fixed:
+    if turn > OFTEN and not _fixed and place not in _answers:
+        hot.add(place)
+        if _is_users(function):
             _give_back(function)
+        return function(*args, **kwargs)
+    if not _is_due(place, turn) or getattr(_local, "busy", False) or _is_users(function):
         return function(*args, **kwargs)
     args = tuple(_followed(place, each) for each in args)
     kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
@@ -224,6 +229,13 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
         event.end(type(error).__name__, is_value_of=False)
         raise
     return event.end(result)
+
+
+def stepped(place: str) -> None:
+    """Count the steps of a loop."""
+    _turns[place] = turn = _turns.get(place, 0) + 1
+    if turn > OFTEN and not _fixed:
+        hot.add(place)
 
 
 def _give_back(function: Any) -> None:
@@ -382,6 +394,8 @@ class _Event:
             _log.spent += time.perf_counter() - began
 
     def _end(self, result: Any, is_value_of: bool) -> Any:
+        if isinstance(result, bool):
+            _answers.add(self._place)
         # How far a future is says nothing of the program; which one is ready first does.
         out = digest(_result_of(result) if self._name.startswith(STEP) else result)
         after = [digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]

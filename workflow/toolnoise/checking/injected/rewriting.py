@@ -6,6 +6,7 @@ is installed is left alone, and so are functions that a compiler reads (Numba, t
 
 import ast
 import builtins
+import copy
 import importlib.util
 import os
 import re
@@ -19,8 +20,9 @@ from toolnoise_injected import in_turn, recording
 from toolnoise_injected.places import name_of
 
 # The names under which the rewritten code finds the recorder: no program has them, and pickled functions keep them.
-CALL, ITERATE, ADDED, AWAITED = (f"_toolnoise_{what}" for what in ("call", "iterate", "added", "awaited"))
-STARTING = "_toolnoise_script"
+CALL, ITERATE, ADDED, AWAITED, STEPPED, HOT, STARTING = (
+    f"_toolnoise_{what}" for what in ("call", "iterate", "added", "awaited", "stepped", "hot", "script")
+)
 # Calls that look at the frame of their caller, and plain ones that give equal results for equal inputs.
 FRAMES = {
     *("super", "locals", "globals", "vars", "dir", "eval", "exec", "compile", "breakpoint", "currentframe", "stack"),
@@ -32,6 +34,8 @@ PLAIN = {
     *("hasattr", "setattr", "int", "float", "type", "zip", "enumerate", "round", "property", "print", "slice"),
     *("ValueError", "TypeError", "RuntimeError", "KeyError"),
 }
+# What stands once in a text.
+DECLARATIONS = (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 COMPILED = re.compile(r"\b(njit|numba|vectorize|guvectorize|stencil|triton|torch\.compile)\b|\bcuda\.jit\b")
 
 
@@ -40,14 +44,16 @@ def start(task: Mapping[str, Any]) -> None:
     recording.start(task)
     if task["in_turn"]:
         in_turn.install()
-    for name, function in (
+    for name, value in (
         (CALL, recording.call),
         (ITERATE, recording.iterate),
         (ADDED, recording.added),
         (AWAITED, recording.awaited),
+        (STEPPED, recording.stepped),
+        (HOT, recording.hot),
         (STARTING, _as_script),
     ):
-        setattr(builtins, name, function)
+        setattr(builtins, name, value)
     read = SourceFileLoader.get_code
 
     def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
@@ -93,12 +99,29 @@ def _is_future(node: ast.stmt) -> bool:
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, file: str) -> None:
         self._file, self._shared = file, [set[str]()]
+        # Whether what is visited is done so often that only its branches are recorded.
+        self._is_hot = False
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node; in the hot version of a loop, expressions stay as they are."""
+        return node if self._is_hot and isinstance(node, ast.expr) else super().visit(node)
+
+    def _branch(self, node: ast.AST) -> ast.AST:
+        """Visit what is done now and then: it is recorded, also within a hot loop."""
+        before, self._is_hot = self._is_hot, False
+        self.generic_visit(node)
+        self._is_hot = before
+        return node
+
+    visit_If = visit_ExceptHandler = visit_match_case = visit_ClassDef = _branch
+
+    def _place(self, node: ast.AST) -> ast.Constant:
+        # Calls in a chain start at one place.
+        return ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}-{node.end_lineno}.{node.end_col_offset}")
 
     def _handed(self, function: str, node: ast.AST, *parts: ast.expr) -> ast.expr:
         """A call of the recorder in the place of an expression."""
-        # Calls in a chain start at one place.
-        place = ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}-{node.end_lineno}.{node.end_col_offset}")
-        call = ast.Call(ast.Name(function, ast.Load()), [place, *parts], [])
+        call = ast.Call(ast.Name(function, ast.Load()), [self._place(node), *parts], [])
         return ast.copy_location(call, node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -114,8 +137,25 @@ class _Rewriter(ast.NodeTransformer):
         return handed
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
+        return self.visit_While(node) if self._is_hot else self._with_iterator(self.visit_While(node))
+
+    def _with_iterator(self, node: ast.For) -> ast.AST:
         node.iter = self._handed(ITERATE, node.iter, node.iter)
+        return node
+
+    def visit_While(self, node: Any) -> Any:
+        """A loop with a second version of its body, for all steps after the first few thousand."""
+        inner = [each for part in node.body for each in ast.walk(part)]
+        if self._is_hot or any(isinstance(each, DECLARATIONS) for each in inner):
+            self.generic_visit(node)
+            return node
+        self._is_hot = True
+        hot = [self.visit(each) for each in copy.deepcopy(node.body)]
+        self._is_hot = False
+        self.generic_visit(node)
+        test = ast.Compare(self._place(node), [ast.In()], [ast.Name(HOT, ast.Load())])
+        counted = ast.Expr(self._handed(STEPPED, node))
+        node.body = [ast.copy_location(ast.If(test, hot, [counted, *node.body]), node)]
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
@@ -137,13 +177,14 @@ class _Rewriter(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
         # What threads may share: parts of an object, and variables of the module.
-        if not isinstance(node.target, ast.Name) or node.target.id in self._shared[-1]:
+        if not self._is_hot and (not isinstance(node.target, ast.Name) or node.target.id in self._shared[-1]):
             node.value = self._handed(ADDED, node, node.value)
         return node
 
     def _function(self, node: Any) -> ast.AST:
         if any(COMPILED.search(ast.unparse(each)) for each in node.decorator_list):
             return node
+        before, self._is_hot = self._is_hot, False
         inner = (each for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal))
         self._shared.append({name for each in inner for name in each.names})
         # Annotations are left as they are: some are read as text.
@@ -152,6 +193,7 @@ class _Rewriter(ast.NodeTransformer):
         node.args.kw_defaults = [each and self.visit(each) for each in node.args.kw_defaults]
         node.body = [self.visit(each) for each in node.body]
         self._shared.pop()
+        self._is_hot = before
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = _function
