@@ -2,9 +2,9 @@
 
 nice -n 10 python bench/check_programs.py [NAME ...]
 
-Six bugs of training by several processes are planted, each beside the same program that does it right. Further pairs
-of programs have other draws at another number of processes, a sampler that repeats examples, and a batch for each
-process. All train a small network on scikit-learn's digits, 24 examples a step, by PyTorch with Gloo.
+Six bugs of training by several processes are planted, each beside the same program that does it right. Two further
+programs have other draws at another number of processes, and a batch for each process. All train a small network on
+scikit-learn's digits, 24 examples a step, by PyTorch with Gloo.
 """
 
 import argparse
@@ -254,20 +254,6 @@ CLEAN = {
         ),
     },
 }  # fmt: skip
-ORDERS = {
-    "OPTIONS": """
-parser.add_argument("--no-shuffle", action="store_true")
-parser.add_argument("--draw-seed", type=int, default=1)
-""",
-    "BATCHES": """
-shard = torch.arange(len(x))[rank::world]
-generator = torch.Generator().manual_seed(args.draw_seed + rank)
-
-def batches(epoch):
-    order = range(len(shard)) if args.no_shuffle else torch.randperm(len(shard), generator=generator)
-    yield from shard[order].split(24 // world)
-""",
-}
 FURTHER = {
     "masks of each process": Program(
         {
@@ -285,22 +271,6 @@ FURTHER = {
         ("other draws",),
         ("--without-draws=--dropout 0",),
         ("--draw-seed", "{dropout}"),
-    ),
-    "orders of each process": Program(
-        ORDERS, ("other draws",), ("--without-draws=--no-shuffle",), ("--draw-seed", "{shuffle}")
-    ),
-    "orders and a bug": Program(
-        {**ORDERS, "WRAP": DDP, "STEP": BUGS["loss of another scale"]["STEP"]},
-        OTHER,
-        ("--without-draws=--no-shuffle",),
-        ("--draw-seed", "{shuffle}"),
-    ),
-    "a sampler that repeats examples": Program(
-        {
-            "START": (USUAL["START"], "x, y = x[:1190], y[:1190]"),
-            "BATCHES": SAMPLED,
-        },
-        OTHER,
     ),
     "a batch for each process": Program(
         {

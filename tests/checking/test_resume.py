@@ -262,15 +262,7 @@ def test_a_program_without_a_checkpoint_starts_anew_which_is_no_pass(toolnoise, 
 # The package that a program needs, and what its faulty version changes.
 FAULTY = {
     "lightning_loop": ("pytorch_lightning", ("num_workers=0", "num_workers=1")),
-    "transformers_loop": ("transformers", ("save_only_model=False", "save_only_model=True")),
     "keras_loop": ("keras", ("Dropout(0)", "Dropout(0.2)")),
-    "orbax_loop": (
-        "orbax",
-        (
-            "state = manager.restore(last, args=kind(state))",
-            'state["net"] = manager.restore(last, args=kind(state))["net"]',
-        ),
-    ),
 }
 
 

@@ -82,10 +82,8 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
     """All that a program forgets, the likeliest cause first; and why nothing is known, if so."""
     most = f", at most about {span(RUNS * max(runs.seconds))}" if runs.seconds else ""
     print(f"it is observed to see what it forgets: {RUNS} more runs, until a save{most}", file=sys.stderr)
-    folder = runs.folder / "states"
-    folder.mkdir(parents=True)
     try:
-        saved, again, went_on = _observed(runs, folder, words, stop_at)
+        saved, again, went_on = _observed(runs, words, stop_at)
     except BadInput as error:
         return [], f"the program fails when it is observed ({error})"
     if not saved or not again:
@@ -99,48 +97,41 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
     return [], "at the first step after the save, everything that its variables lead to is equal"
 
 
-def _observed(runs: TrialRuns, folder: Path, words: Sequence[str], stop_at: str | None) -> tuple[_Seen, _Seen, _Seen]:
+def _observed(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[_Seen, _Seen, _Seen]:
     """What two processes that save write, and one that resumes; None without a save in a loop."""
     for saves, pattern in dict.fromkeys([(MOST_SAVES, stop_at), (MOST_SAVES, None), (1, None)]):
-        name = f"saved-{saves}{'-at' if pattern else ''}"
-        if saved := _saved(runs, folder, f"{name}-1", saves, pattern):
-            break
-    else:
-        return None, None, None
-    again = _saved(runs, folder, f"{name}-2", saves, pattern)
-    state = folder / f"{name}-resumed.json"
-    task = {"resumes": True, "saved": str(folder / f"{name}-2.json"), "state": str(state)}
-    return saved, again, _written(runs, f"{name}-2", task, words) if again else None
-
-
-def _saved(runs: TrialRuns, folder: Path, name: str, saves: int, stop_at: str | None) -> _Seen:
-    """The state after a save, in a process that ends there."""
-    state = folder / f"{name}.json"
-    task = {"resumes": False, "saves": saves, "stop_at": stop_at, "state": str(state)}
-    return _written(runs, name, task)
+        task = {"resumes": False, "saves": saves, "stop_at": pattern}
+        first, second = (f"saved-{saves}{'-at' if pattern else ''}-{number}" for number in (1, 2))
+        if saved := _written(runs, first, task):
+            again = _written(runs, second, task)
+            resumes = {"resumes": True, "saved": str(_state(runs, second))}
+            return saved, again, _written(runs, second, resumes, words) if again else None
+    return None, None, None
 
 
 def _written(runs: TrialRuns, name: str, task: Mapping[str, Any], words: Sequence[str] | None = None) -> _Seen:
-    """What an observed process writes. It ends before its time: who has started it may fail, and that is no matter."""
-    state = Path(task["state"])
-    try:
-        runs.observed(name, _variables(runs, name, task), words)
-    except BadInput:
-        if not state.exists():
-            raise
-    return json.loads(state.read_text()) if state.exists() else None
-
-
-def _variables(runs: TrialRuns, name: str, task: Mapping[str, Any]) -> dict[str, str]:
-    """The variables under which a process is observed."""
+    """The state that an observed process writes, which ends there; the command that resumes has words of its own."""
+    state = _state(runs, f"{name}-resumed" if words else name)
+    state.parent.mkdir(parents=True, exist_ok=True)
     known = {
         "observer": "state",
+        "state": str(state),
         "places": [str(place.absolute()) for place in runs.checkpoints(name)],
         "anywhere": not runs.wanted.checkpoints,
         "left_out": [str((runs.folder / "outcomes").absolute()), *map(os.path.abspath, runs.wanted.files)],
         "log": str((runs.folder / "logs" / f"{name}.log").absolute()),
     }
-    return injection.variables(runs.folder / "injected", Path(task["state"]).stem, {**known, **task})
+    try:
+        runs.observed(name, injection.variables(runs.folder / "injected", state.stem, {**known, **task}), words)
+    except BadInput:
+        # It ends before its time: who has started it may fail, and that is no matter.
+        if not state.exists():
+            raise
+    return json.loads(state.read_text()) if state.exists() else None
+
+
+def _state(runs: TrialRuns, name: str) -> Path:
+    return (runs.folder / "states" / f"{name}.json").absolute()
 
 
 def compared(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mapping[str, Any]) -> list[Omission]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from toolnoise_injected.imports import after_import
-from toolnoise_injected.loops import Loops, assigned, counters, first_lines, stack, value_of
+from toolnoise_injected.loops import assigned, counters, first_lines, loops_around, stack, value_of
 from toolnoise_injected.places import HERE, INSTALLED, name_of
 from toolnoise_injected.state_values import Values, own_modules, roots, scopes
 
@@ -54,7 +54,7 @@ class _Observer:
     def __init__(self, task: Mapping[str, Any]) -> None:
         """Wait for a save, or for the line at which a process that saved has ended."""
         self.task, self.resumes = task, task["resumes"]
-        self._loops, self._busy = Loops(), False
+        self._busy = False
         # The lines that are waited for, by file; the files of this save; the number of saves.
         self._lines: dict[str, list[tuple[int, int]]] = {}
         self._written: list[str] = []
@@ -114,7 +114,7 @@ class _Observer:
         frames = stack(sys._getframe(2))
         lines: dict[str, list[tuple[int, int]]] = {}
         for frame in frames:
-            for loop in self._loops.around(frame):
+            for loop in loops_around(frame):
                 lines.setdefault(frame.f_code.co_filename, []).append(first_lines(loop))
             frame.f_trace = self._line
         if lines:
@@ -215,7 +215,7 @@ class _Observer:
         """Where the program is in its loops, by what counts them."""
         place: Place = {}
         for each in stack(frame):
-            for name in (name for loop in self._loops.around(each) for name in counters(loop)):
+            for name in (name for loop in loops_around(each) for name in counters(loop)):
                 value = value_of(name, each)
                 if isinstance(value, int | str) and not isinstance(value, bool):
                     place.setdefault(name, value)
@@ -224,7 +224,7 @@ class _Observer:
     def _state(self, frame: types.FrameType) -> tuple[State, Mapping[str, Callable[[], int]]]:
         """All that the program's variables lead to; and the generators among it."""
         values = Values(roots(frame))
-        loops = [loop for each in stack(frame) for loop in self._loops.around(each)]
+        loops = [loop for each in stack(frame) for loop in loops_around(each)]
         state = {
             "place": self._place(frame),
             "line": (frame.f_code.co_filename, frame.f_lineno),
