@@ -49,7 +49,7 @@ def test_a_whole_outcome_is_read(tmp_path):
     (folder / "weights.safetensors").write_bytes(content)
     (folder / "history.csv").write_text("epoch,loss\n0,\n1,0.5\n")
     np.savez_compressed(folder / "groups.npz", odd=LABELS % 2 == 1)
-    found = outcome.read(folder)
+    found = outcome.read_outcome(folder)
     assert found.answers.tolist() == LABELS.tolist()
     weights = {name: values.tolist() for name, values in found.weights.items()}
     assert weights == {"b": [1.5, -2], "a": [[1.5, -2]], "none": []}
@@ -59,14 +59,14 @@ def test_a_whole_outcome_is_read(tmp_path):
 
 
 def test_classes_values_or_a_metric_may_take_the_place_of_logits_and_weights_may_be_an_npz(tmp_path):
-    assert outcome.read(left(tmp_path, logits=None, predictions=LABELS)).answers.tolist() == LABELS.tolist()
-    values = outcome.read(left(tmp_path, logits=None, predictions=LABELS / 2, labels=LABELS / 3)).answers
+    assert outcome.read_outcome(left(tmp_path, logits=None, predictions=LABELS)).answers.tolist() == LABELS.tolist()
+    values = outcome.read_outcome(left(tmp_path, logits=None, predictions=LABELS / 2, labels=LABELS / 3)).answers
     assert values.tolist() == (LABELS / 2).tolist()
     for name in ("predictions.npy", "labels.npy"):
         (tmp_path / name).unlink()
     (tmp_path / "metric.json").write_text('{"checksum": 36028797018963969, "gap": -0, "loss": 1e300}')
     np.savez(tmp_path / "weights.npz", turned=np.asfortranarray([[1.0, 2], [3, 4]]), step=np.int64(3))
-    found = outcome.read(tmp_path)
+    found = outcome.read_outcome(tmp_path)
     # As exact as it is written.
     assert repr(found.metric) == "{'checksum': 36028797018963969, 'gap': -0.0, 'loss': 1e+300}"
     assert (found.answers, found.labels) == (None, None)
@@ -107,7 +107,7 @@ def test_classes_values_or_a_metric_may_take_the_place_of_logits_and_weights_may
 )
 def test_bad_arrays_are_refused(changes, line, tmp_path, refused):
     folder = left(tmp_path, **changes)
-    assert refused(outcome.read, folder).removeprefix(str(folder)).removeprefix("/").startswith(line)
+    assert refused(outcome.read_outcome, folder).removeprefix(str(folder)).removeprefix("/").startswith(line)
 
 
 NPY, OBJECTS, GROUPS = io.BytesIO(), io.BytesIO(), io.BytesIO()
@@ -146,17 +146,17 @@ WRONG_CHECKSUM = GROUPS.getvalue().replace(b"\1\1\1", b"\1\1\0", 1)
 )
 def test_damaged_files_are_refused(name, content, line, tmp_path, refused):
     (left(tmp_path) / name).write_bytes(content)
-    said = refused(outcome.read, tmp_path)
+    said = refused(outcome.read_outcome, tmp_path)
     assert said.startswith(f"{tmp_path / name}: ")
     assert line in said
 
 
 def test_an_npz_that_expands_beyond_the_bound_is_refused_unread(tmp_path, refused, monkeypatch):
     np.savez_compressed(left(tmp_path) / "weights.npz", zeros=np.zeros(10**6))
-    assert len(outcome.read(tmp_path).weights["zeros"]) == 10**6
+    assert len(outcome.read_outcome(tmp_path).weights["zeros"]) == 10**6
     monkeypatch.setattr(tensors, "MOST_COPIED", 10**6)
     line = f"{tmp_path}/weights.npz: found 8000128 bytes of arrays; at most 1000000; or .safetensors"
-    assert refused(outcome.read, tmp_path) == line
+    assert refused(outcome.read_outcome, tmp_path) == line
 
 
 @pytest.mark.parametrize(
@@ -177,11 +177,11 @@ def test_metrics_are_as_their_schema_says(text, allowed, tmp_path):
     rules = {"$ref": "#/$defs/metric", **rules}
     (tmp_path / "metric.json").write_text(text)
     if allowed:
-        assert outcome.read(tmp_path).metric == json.loads(text)
+        assert outcome.read_outcome(tmp_path).metric == json.loads(text)
         jsonschema.validate(json.loads(text), rules)
         return
     with pytest.raises(BadInput):
-        outcome.read(tmp_path)
+        outcome.read_outcome(tmp_path)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(json.loads(text), rules)
 
@@ -189,7 +189,7 @@ def test_metrics_are_as_their_schema_says(text, allowed, tmp_path):
 @pytest.mark.parametrize("value", ["NaN", "1" + "0" * 400])
 def test_a_metric_that_is_not_finite_is_refused(value, tmp_path, refused):
     (tmp_path / "metric.json").write_text(f'{{"loss": {value}}}')
-    assert refused(outcome.read, tmp_path).endswith("a finite number")
+    assert refused(outcome.read_outcome, tmp_path).endswith("a finite number")
 
 
 # Files and numbers of a program that knows no contract

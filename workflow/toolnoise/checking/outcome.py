@@ -97,7 +97,7 @@ class Outcome(NamedTuple):
         return rows.argmax(axis=1) if rows.shape[1] > 1 else rows.ravel()
 
 
-def read(folder: str | Path) -> Outcome:
+def read_outcome(folder: str | Path) -> Outcome:
     """What a program left in its folder."""
     folder = Path(folder)
     result = result_of(folder)

@@ -145,7 +145,7 @@ class TrialRuns:
     def _outcome(self, out: Path, log: Path, before: Mapping[Path, tuple[int, ...]]) -> Outcome:
         printed = unmodified.collect(self.wanted, before, log, out)
         if outcome.result_of(out) is not None:
-            left = outcome.read(out)
+            left = outcome.read_outcome(out)
         elif before or printed:
             left = Outcome(out)
         else:

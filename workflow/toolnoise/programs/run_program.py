@@ -84,7 +84,7 @@ def train(
         # Before it is read: an error would quote it.
         if text.is_file() and text.stat().st_size <= outcome.MOST_TEXT:
             Redaction(secret).require_absent(text, text.read_bytes())
-    left = outcome.read(out)
+    left = outcome.read_outcome(out)
     Redaction(secret).require_absent(out, "\n".join([*(left.weights or {}), *left.groups]).encode())
     require_kind(left, model["outcome"])
     write(left, spec, weights, history, record, observed, timings)
@@ -232,7 +232,7 @@ def adopt(spec: Spec, *, weights: Output, history: Output, record: Output) -> di
     folder = _adopted(spec)
     if not folder.is_dir():
         raise BadInput(folder, "", "no such folder", "what `toolnoise adopt` wrote beside the study")
-    left = outcome.read(folder)
+    left = outcome.read_outcome(folder)
     require_kind(left, spec.model.outcome)
     observed = {**environment.machine(), "origin": UNKNOWN}
     write(left, spec, weights, history, record, observed, Timings())

@@ -154,7 +154,7 @@ def _hook_loader(recorder: "_Recorder", log: _Log) -> None:
             recorder.is_left_out = before
         if log.is_on and threading.current_thread() is threading.main_thread():
             digests = map(recorder.digest, recorder.tensors_in(data))
-            log.event("the next batch of a DataLoader", " ".join(digests), places.here(), {})
+            log.event("the next batch of a DataLoader", " ".join(digests), places.current_place(), {})
         return data
 
     loader._BaseDataLoaderIter.__next__ = batch
@@ -195,7 +195,7 @@ class _Recorder:
     def _record(
         self, operation: _Operation, about: dict[str, Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any
     ) -> None:
-        place, forward = places.here(), None
+        place, forward = places.current_place(), None
         if self._task() != -1:
             forward = self._forward.get(self._node()._sequence_nr()) if self._node() else None
         elif self._torch.is_grad_enabled():

@@ -33,7 +33,7 @@ def name_of(file: str) -> str:
     return _names[file]
 
 
-def of(frame: FrameType | None) -> Place:
+def place_of(frame: FrameType | None) -> Place:
     """The innermost line of the user's code on a stack; nowhere if a package is being imported, or none is there."""
     while frame is not None and frame.f_code.co_filename != IMPORTS:
         if file := name_of(frame.f_code.co_filename):
@@ -42,9 +42,9 @@ def of(frame: FrameType | None) -> Place:
     return NOWHERE
 
 
-def here() -> Place:
+def current_place() -> Place:
     """The innermost line of the user's code; that of the main thread if this one has none, as in a backward pass."""
-    place = of(sys._getframe(1))
+    place = place_of(sys._getframe(1))
     if place == NOWHERE and threading.current_thread() is not threading.main_thread():
-        return of(sys._current_frames().get(threading.main_thread().ident or 0))
+        return place_of(sys._current_frames().get(threading.main_thread().ident or 0))
     return place
