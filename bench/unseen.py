@@ -5,13 +5,14 @@
 Each program is a folder with `program.json` and `cause.json`, which check does not get to see. A verdict is right if
 check passes what has no planted fault, and nothing else. A cause is right if the place that is named first is the cause
 or an accepted one; of a forgotten generator, also if the line that draws first is. Where `mended` gives the line in
-place of the cause's, the program with it has to pass.
+place of the cause's, the program with it has to pass. Each error of format is printed before any program runs.
 """
 
 import argparse
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,10 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.printing import aligned
 
+PROGRAM = ("libraries", "output", "command", "style", "planted")
+CAUSE = ("kind", "file", "line", "why")
+# What may be left out; a program without a planted fault has no cause.json.
+OPTIONAL = {"checkpoint": None, "stop_at": None, "mended": None, "accepted": ()}
 MODULES = {"scikit-learn": "sklearn", "pytorch": "torch", "tensorflow-cpu": "tensorflow"}
 RIGHT, WRONG = "right", "WRONG"
 
@@ -37,7 +42,8 @@ class Packed(NamedTuple):
     @property
     def places(self) -> list[tuple[str, int]]:
         """The cause, and what may be named in place of it."""
-        return [(each["file"], each["line"]) for each in (self.cause, *(self.cause["accepted"] or []))]
+        accepted = [each if isinstance(each, dict) else {"line": each} for each in self.cause["accepted"] or []]
+        return [(each.get("file", self.cause["file"]), each["line"]) for each in (self.cause, *accepted)]
 
 
 class Score(NamedTuple):
@@ -58,10 +64,37 @@ def unpacked(archive: Path, folder: Path) -> list[Packed]:
         if sum(member.size for member in tar.getmembers()) > 1 << 26:
             sys.exit(f"{archive}: more than 64 MiB")
         tar.extractall(folder, filter="data")
-    return [
-        Packed(file.parent, json.loads(file.read_text()), json.loads(file.with_name("cause.json").read_text()))
-        for file in sorted(folder.rglob("program.json"))
-    ]
+    programs, errors = [], []
+    for file in sorted(folder.rglob("program.json")):
+        parts = []
+        for name, keys in (("program.json", PROGRAM), ("cause.json", CAUSE)):
+            path = file.with_name(name)
+            values = json.loads(path.read_text()) if path.exists() else {}
+            needed = keys if name == "program.json" or parts[0].get("planted") else ()
+            errors += [f"{file.parent.name}/{name}: no {key}" for key in needed if key not in values]
+            parts.append(dict.fromkeys(keys) | OPTIONAL | values)
+        programs.append(Packed(file.parent, *parts))
+    for each in programs if not errors else ():
+        errors += [f"{each.folder.name}/{error}" for error in _errors(each)]
+    if errors or not programs:
+        sys.exit("\n".join(errors or [f"{archive}: no program.json"]))
+    return programs
+
+
+def _errors(packed: Packed) -> list[str]:
+    """What is wrong with the descriptions of a program."""
+    program, cause = packed.program, packed.cause
+    accepted = cause["accepted"] or []
+    is_listed = all(isinstance(each, int) or {*each} >= {"line"} for each in accepted)
+    checks = {
+        "program.json: planted: no boolean": isinstance(program["planted"], bool),
+        "program.json: command: neither a text nor a list": isinstance(program["command"], str | list),
+        "program.json: libraries: neither a text nor a list": isinstance(program["libraries"], str | list),
+        "cause.json: mended: neither a text nor null": isinstance(cause["mended"], str | None),
+        "cause.json: accepted: neither lines nor objects with a line": is_listed,
+        "cause.json: file: no such file": not program["planted"] or (packed.folder / str(cause["file"])).is_file(),
+    }
+    return [error for error, holds in checks.items() if not holds]
 
 
 def checked(packed: Packed) -> dict[str, Any]:
@@ -128,16 +161,18 @@ def _passes_mended(packed: Packed) -> bool:
 
 def summary(scores: Sequence[Score]) -> list[str]:
     """The table, and the score."""
-    planted = [each for each in scores if each.first]
-    counts = {
-        "verdicts right": [each.verdict for each in scores],
-        "causes named first": [each.first for each in planted],
-        "proven causes right": [each.first for each in planted if each.proven],
-        "programs reproducible once that line is mended": [each.mended for each in planted if each.mended],
-        "clean programs without a false alarm": [each.verdict for each in scores if not each.first],
-    }
     table = aligned([("program", "style", "verdict", "first", "proven", "mended", "named first"), *scores])
-    return [*table, "", *(f"{each.count(RIGHT)} of {len(each)} {what}" for what, each in counts.items())]
+    planted = [each for each in scores if each.first]
+    proven = [each for each in planted if each.proven]
+    mended = [each for each in planted if each.mended]
+    counts = (
+        (sum(each.verdict == RIGHT for each in scores), len(scores), "verdicts right"),
+        (sum(each.first == RIGHT for each in planted), len(planted), "causes named first"),
+        (sum(each.first == RIGHT for each in proven), len(proven), "proven causes right"),
+        (sum(each.mended == RIGHT for each in mended), len(mended), "programs reproducible once that line is mended"),
+        (sum(each.verdict == WRONG for each in scores if not each.first), len(scores) - len(planted), "false alarms"),
+    )
+    return [*table, "", *(f"{count} of {most} {what}" for count, most, what in counts)]
 
 
 def main() -> None:
@@ -151,7 +186,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         for packed in unpacked(options.archive, Path(made)):
             name = packed.folder.name
-            needs = [MODULES.get(library, library.replace("-", "_")) for library in packed.program["libraries"]]
+            # A list of names, or a text as "keras (jax backend)".
+            libraries = re.findall(r"[\w-]+", str(packed.program["libraries"]))
+            needs = [MODULES.get(library, library.replace("-", "_")) for library in libraries if library != "backend"]
             absent = [module for module in needs if importlib.util.find_spec(module) is None]
             if absent or (options.only and name not in options.only):
                 print(f"{name}: not run {', '.join(absent)}", file=sys.stderr)

@@ -3,6 +3,7 @@
 An experiment gives what is proven. What was only seen in two observed runs, or what the text shows, is possible.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,9 @@ ALIKE = "The observed runs end equal: the runs differ only sometimes, or observi
 ELSEWHERE = "All calls that were observed agree: what differs is in no call of the program's own Python code."
 OBSERVES = "`toolnoise check -- COMMAND` observes the program and finds the cause."
 MOST_POSSIBLE, MOST_PLACES = 5, 3
+FEW_LEFT = 3
+# Calls that ask for a file, or read it.
+READS = re.compile(r"(^|\.)(open|load\w*|read\w*|exists|is_file|is_dir|stat|getmtime|glob|listdir|scandir|iterdir)$")
 
 
 class Diagnosis(NamedTuple):
@@ -62,14 +66,17 @@ def diagnose(
     if proof:
         evidence, (file, line) = proof.evidence, proof.roots[0].at if proof.roots else ("", 0)
         loop = _behind(proof.roots, seen)
-        inner = _within(proof.roots, first_difference.orders(one, other))
+        inner = _within(proof.roots, seen)
+        elsewhere = evidence.replace(" here ", f" in {file}:{line} ")
         if loop:
-            evidence = f"{evidence.replace(' here ', f' in {file}:{line} ')} They are ready in another order here."
+            evidence = f"{elsewhere} They are ready in another order here."
         elif inner:
-            evidence += f" Within it ({file}:{line}), the inputs come to {called(inner[0].name)} here in another order."
+            evidence = f"{elsewhere} Within that call, {_seen(inner[0]).removeprefix('Seen: ')}"
         proven = _places(loop or inner or proof.roots, text, left, evidence)
         if proven:
-            return Diagnosis(proven, [], [])
+            # Another program, or what it has left, may be the work of a script that Python does not run.
+            is_others = proven[0].cause in ("read", "program")
+            return Diagnosis(proven, signs[:MOST_POSSIBLE] if is_others else [], [])
         return Diagnosis([], _first([*_places(seen, text, left), *signs]), [proof.evidence])
     # An order says more than what is only the clock.
     usual = [root for root in seen if root.kind == "result" and causes.kind_of(root.name) in causes.USUAL]
@@ -84,9 +91,12 @@ def _behind(roots: Sequence[Root], seen: Sequence[Root]) -> list[Root]:
     return [root for root in seen if causes.kind_of(root.name) == "ready" and root.time < roots[0].time][:1]
 
 
-def _within(roots: Sequence[Root], orders: Sequence[Root]) -> list[Root]:
-    """The first place that gets its inputs in another order while a call that is at fault runs: it is nearer."""
-    return [root for root in orders if roots[0].encloses(root)][:1] if len(roots) == 1 else []
+def _within(roots: Sequence[Root], seen: Sequence[Root]) -> list[Root]:
+    """The first place that differs by itself while a call that is at fault runs: it is nearer. Orders come first."""
+    if len(roots) != 1:
+        return []
+    inner = [root for root in seen if roots[0].encloses(root) and not experiments.is_usual(root)]
+    return sorted(inner, key=lambda root: (root.kind != "order", root.time))[:1]
 
 
 def unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
@@ -103,8 +113,15 @@ def _left(
     again = left.run_without(runs)
     if again is None or differences.between(outcomes[0], again).files:
         return None
-    reads = (event for event in one.events if any(left.has(text) for text in event.texts))
-    event = next(reads, None)
+    # Which of a few it is: what was written last may come from the others.
+    for name in sorted(left.names, key=_written, reverse=True) if 1 < len(left.names) <= FEW_LEFT else ():
+        single = LeftFiles([name])
+        again = single.run_without(runs)
+        if again is not None and not differences.between(outcomes[0], again).files:
+            left = single
+            break
+    named = [event for event in one.events if any(left.has(text) for text in event.texts)]
+    event = next((each for each in named if READS.search(each.name)), next(iter(named), None))
     says = (
         f"By experiment: without {trial_runs.few_of(left.names)}, which an earlier run left, a run ends like the first."
     )
@@ -112,6 +129,11 @@ def _left(
         return causes.place("left", left.names[0], 0, "", says)
     file, line, *_ = event.place.split(":")
     return causes.place("left", file, int(line), code_of(file, int(line)), says)
+
+
+def _written(name: str) -> float:
+    path = Path(name)
+    return path.stat().st_mtime if path.exists() else 0
 
 
 def _first(places: Sequence[Place]) -> list[Place]:
@@ -129,13 +151,17 @@ def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: st
     if generator:
         kind = "unseeded"
         generator = "keras" if generator == "random" and root.name.startswith("keras.") else generator
+    elif any(Path(text).is_file() for text in root.texts):
+        kind = "read"
     elif "folder" in root.marks:
         kind = "folder"
     elif root.kind == "order":
         kind = "shared" if root.apart else "order"
     else:
         kind = "set" if root.name == "iterate" or "set" in root.marks else causes.kind_of(root.name)
-        if kind == "operation":
+        if kind == "operation" and "temporary" in root.marks:
+            kind = "name"
+        elif kind == "operation":
             kind = "turns" if root.kind == "turns" else "left" if any(map(left.has, root.texts)) else kind
     return causes.place(kind, file, line, code_of(file, line, text), evidence, generator)
 
@@ -202,7 +228,14 @@ def fixed_seedings(control: Observed, seeded: Observed) -> list[Event]:
     first: dict[str, Event] = {}
     for event in seedings:
         first.setdefault(event.place, event)
-    return sorted(first.values(), key=lambda event: event.place != seedings[last].place)
+    # A number in the text is often meant, such as that of the data.
+    return sorted(first.values(), key=lambda event: (_has_number(event), event.place != seedings[last].place))
+
+
+def _has_number(event: Event) -> bool:
+    """Whether a seeding has a plain number in the text."""
+    file, line, *_ = event.place.split(":")
+    return bool(re.search(r"\(\s*((random_)?(seed|state)\s*=\s*)?[\d_]+\s*\)", code_of(file, int(line))))
 
 
 def _what(event: Event) -> tuple:

@@ -13,7 +13,7 @@ import os
 import uuid
 import zlib
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 from pathlib import PurePath
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
@@ -30,7 +30,7 @@ VALUES = (datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, fra
 ITERATORS = frozenset({
     *("list_iterator", "tuple_iterator", "range_iterator", "str_ascii_iterator", "str_iterator", "zip", "enumerate"),
     *("map", "filter", "reversed", "list_reverseiterator", "dict_keyiterator", "dict_valueiterator"),
-    "dict_itemiterator",
+    *("dict_itemiterator", "odict_iterator"),
 })  # fmt: skip
 # Modules whose objects are known by their types: they have locks, numbers of processes and random names.
 OPAQUE = frozenset({
@@ -39,8 +39,10 @@ OPAQUE = frozenset({
 })  # fmt: skip
 # Attributes that differ between any two processes and that nothing is computed from.
 ATTRIBUTES = frozenset({"pid", "_pid", "ident", "_ident", "native_id", "_native_id", "_cookies"})
-# The folder of this run in the paths that toolnoise gives it.
+# Names that count as equal: that of this run's folder, and random ones of temporary files and folders.
 RUN = os.path.basename(os.environ.get("TOOLNOISE_OUT", ""))
+names = [RUN] if RUN else []
+MOST_NAMES = 256
 
 
 def digest(value: Any) -> int:
@@ -48,14 +50,24 @@ def digest(value: Any) -> int:
     return _Digest().of(value)
 
 
-def holds_run(value: Any, depth: int = 0) -> bool:
-    """Whether a text among a few arguments has the name of the run's folder."""
+def count_as_equal(value: Any) -> None:
+    """Let the name of a temporary file or folder, as `tempfile` has given it, count as equal in each run."""
+    value = value[1] if isinstance(value, tuple) and len(value) == 2 else getattr(value, "name", value)
+    name = os.path.basename(value) if isinstance(value, str | os.PathLike) else ""
+    if len(name) > 8 and name not in names and len(names) < MOST_NAMES:
+        names.append(name)
+
+
+def name_in(value: Any, depth: int = 0) -> str:
+    """The first name that counts as equal in a text among a few arguments."""
     if isinstance(value, str | bytes):
-        return bool(RUN) and (RUN if isinstance(value, str) else RUN.encode()) in value
+        text = value if isinstance(value, str) else value.decode("utf-8", "replace")
+        return next((name for name in names if name in text), "")
     if isinstance(value, PurePath):
-        return holds_run(str(value))
+        return name_in(str(value))
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return depth < 3 and len(parts) <= ENDS and any(holds_run(part, depth + 1) for part in parts)
+    found = (name_in(part, depth + 1) for part in parts) if depth < 3 and len(parts) <= ENDS else ()
+    return next(filter(None, found), "")
 
 
 class _Digest:
@@ -90,6 +102,9 @@ class _Digest:
             self._sequence(value, depth)
         elif isinstance(value, set | frozenset):
             self._unordered(value)
+        elif isinstance(value, KeysView | ValuesView | ItemsView):
+            self._sequence([*value][: 2 * ENDS], depth)
+            self._add(str(len(value)))
         elif isinstance(value, dict):
             self._seen[id(value)] = value
             self._sequence([part for pair in [*value.items()][: 2 * ENDS] for part in pair], depth)
@@ -124,10 +139,11 @@ class _Digest:
             self._object(value, depth)
 
     def _plain(self, value: Any) -> None:
-        if type(value) in (str, bytes) and RUN:
-            run = RUN if type(value) is str else RUN.encode()
-            if run in value:
-                value = value.replace(run, run[:0])
+        if type(value) is str:
+            for name in names:
+                value = value.replace(name, "")
+        elif type(value) is bytes:
+            value = _without_names(value)
         self._crc = zlib.crc32(marshal.dumps(value, 2), self._crc)
 
     def _sequence(self, values: Any, depth: int) -> None:
@@ -136,7 +152,7 @@ class _Digest:
         if set(map(type, values)) <= PLAIN and len(values) <= ELEMENTS:
             data = marshal.dumps(list(values), 2)
             # The length of a text stands before it, and the name of a run is as long as that of another.
-            self._crc = zlib.crc32(data.replace(RUN.encode(), b"") if RUN else data, self._crc)
+            self._crc = zlib.crc32(_without_names(data), self._crc)
             return
         values = list(values)
         for part in values if len(values) <= 2 * ENDS else [*values[:ENDS], *values[-ENDS:]]:
@@ -156,9 +172,11 @@ class _Digest:
             self._sequence([names, value.index.to_numpy(), *(value[name] for name in names)], depth)
             if not names:
                 self._feed(value.to_numpy(), depth + 1)
-        elif hasattr(value, "__dict__") and not isinstance(value, BaseException):
+        elif not isinstance(value, BaseException):
             self._seen[id(value)] = value
-            for name, part in [*vars(value).items()]:
+            slots = [name for each in type(value).__mro__ for name in _slots_of(each)]
+            attributes = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+            for name, part in [*attributes.items(), *getattr(value, "__dict__", {}).items()]:
                 if name not in ATTRIBUTES:
                     self._add(name)
                     self._feed(part, depth + 1)
@@ -173,6 +191,17 @@ class _Digest:
             array = flat[:: max(1, array.nbytes // SAMPLE)]
         self._bytes -= array.nbytes
         self._crc = crc_of(array, self._crc)
+
+
+def _without_names(data: bytes) -> bytes:
+    for name in names:
+        data = data.replace(name.encode(), b"")
+    return data
+
+
+def _slots_of(kind: type) -> tuple[str, ...]:
+    slots = vars(kind).get("__slots__", ()) if kind.__module__ != "builtins" else ()
+    return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
 def parts_of(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str, Any]]:

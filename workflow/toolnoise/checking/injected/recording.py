@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from toolnoise_injected.digests import digest, holds_run, is_value, parts_of, set_part
+from toolnoise_injected.digests import RUN, count_as_equal, digest, is_value, name_in, parts_of, set_part
 from toolnoise_injected.places import name_of
 from toolnoise_injected.values import global_digests, global_generators, set_state, state_of
 
@@ -38,9 +38,11 @@ MOST_FIXED = 200_000  # turns of a place whose results are kept or forced
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
-# What an event's inputs have: the run's own folder, which counts as equal; a set, whose order does not count;
-# an argument that is a seed by its name.
-MARKS = ("folder", "set", "seed")
+# The kind of a value that cannot be kept, the value, changed arguments, and states of generators.
+NOTHING = ("none", None, [], {}, None)
+# What an event's inputs have: the run's own folder, or a temporary name, which count as equal; a set, whose order does
+# not count; an argument that is a seed by its name.
+MARKS = ("folder", "set", "seed", "temporary")
 # Before the name of what a loop walks through.
 STEP = "next "
 
@@ -127,7 +129,8 @@ class _Log:
         try:
             data = pickle.dumps(parts)
         except Exception:
-            return
+            # A turn without a value counts as one, too.
+            data = pickle.dumps((*parts[:2], NOTHING))
         self._values.write(data)
         self._values.flush()
 
@@ -371,8 +374,9 @@ class _Event:
             self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
-            self._texts = [text for each in args if (text := _text(each))][:2]
-            self._marks = [MARKS[0]] if holds_run((args, kwargs)) else []
+            self._texts = [text for each in (owner, *args) if (text := _text(each))][:2]
+            name = name_in((args, kwargs))
+            self._marks = [MARKS[0] if name == RUN else MARKS[3]] if name else []
             if any(isinstance(each, set | frozenset) for each in (owner, *args)):
                 self._marks.append(MARKS[1])
             if any("seed" in name or name == "random_state" for name in kwargs):
@@ -394,6 +398,8 @@ class _Event:
             _log.spent += time.perf_counter() - began
 
     def _end(self, result: Any, is_value_of: bool) -> Any:
+        if self._name.startswith("tempfile."):
+            count_as_equal(result)
         if isinstance(result, bool):
             _answers.add(self._place)
         # How far a future is says nothing of the program; which one is ready first does.
@@ -447,8 +453,6 @@ class _Event:
             if one != other and is_value(each)
         ]
         own = state_of(self._generator) if self._generator is not None else None
-        if kind == "none" and not changed and not drawn and own is None:
-            return
         states = {name: state_of(generator) for name, generator in global_generators().items() if name in drawn}
         _log.keep(self._place, inputs, (kind, value, changed, states, own))
 
