@@ -157,6 +157,19 @@ PROVEN = {
             for future in as_completed(futures):  # here
                 x = x * 1.5 + future.result()
     """,
+    "ready: a pool": """
+        import multiprocessing, os, time
+        def work(number):
+            time.sleep(os.urandom(1)[0] / 2000)
+            return number
+        pool = multiprocessing.get_context('fork').Pool(3)
+        names = list(pool.imap_unordered(work, range(9)))
+        x = 0
+        for value in pool.imap_unordered(work, range(12)):  # here
+            x = x * 1.5 + value
+        pool.close()
+        pool.join()
+    """,
     "entropy: a loop of many steps": """
         import os
         x, seen = 0, []
