@@ -98,6 +98,11 @@ PROVEN = {
         rng = random.Random(**options)  # here
         x = rng.random()
     """,
+    "generator: of NumPy": """
+        import numpy as np
+        rng = np.random.default_rng()  # here
+        x = float(rng.normal())
+    """,
     "generator: a factory": """
         import random
         import dataclasses
