@@ -98,6 +98,11 @@ PROVEN = {
         rng = random.Random(**options)  # here
         x = rng.random()
     """,
+    "generator: of NumPy": """
+        import numpy as np
+        rng = np.random.default_rng()  # here
+        x = float(rng.normal())
+    """,
     "generator: a factory": """
         import random
         import dataclasses
@@ -156,6 +161,19 @@ PROVEN = {
             x = 0
             for future in as_completed(futures):  # here
                 x = x * 1.5 + future.result()
+    """,
+    "ready: a pool": """
+        import multiprocessing, os, time
+        def work(number):
+            time.sleep(os.urandom(1)[0] / 2000)
+            return number
+        pool = multiprocessing.get_context('fork').Pool(3)
+        names = list(pool.imap_unordered(work, range(9)))
+        x = 0
+        for value in pool.imap_unordered(work, range(12)):  # here
+            x = x * 1.5 + value
+        pool.close()
+        pool.join()
     """,
     "entropy: a loop of many steps": """
         import os

@@ -209,6 +209,9 @@ def parts_of(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ..
     parts: list[tuple[tuple[str, ...], str, Any]] = []
     if len(path) > PARTS or isinstance(value, type | ModuleType | FunctionType) or not hasattr(value, "__dict__"):
         return parts
+    if type(value).__module__.partition(".")[0] in OPAQUE:
+        # Its numbers are handles of the system: with those of another run, a program fails or waits for ever.
+        return parts
     for name, part in [*vars(value).items()][:ELEMENTS]:
         state = state_of(part)
         if state is not None:

@@ -22,14 +22,11 @@ _names: dict[str, str] = {}
 def name_of(file: str) -> str:
     """The file of some code as a person would write it; empty if it is not the user's."""
     if file not in _names:
-        path = os.path.abspath(file)
-        foreign = (
-            not file
-            or (file.startswith("<") and (file != "<string>" or "-c" not in sys.orig_argv))
-            or path.startswith((HERE, *INSTALLED))
-            or any(part in path for part in PACKAGES)
-        )
-        _names[file] = "" if foreign else "-c" if file == "<string>" else path.removeprefix(STARTED)
+        # A program may change its folder; compiled code has names of files that are not there.
+        path = os.path.normpath(os.path.join(STARTED, file))
+        is_foreign = path.startswith((HERE, *INSTALLED)) or any(part in path for part in PACKAGES)
+        name = path.removeprefix(STARTED) if os.path.isfile(path) and not is_foreign else ""
+        _names[file] = "-c" if file == "<string>" and "-c" in sys.orig_argv else name
     return _names[file]
 
 

@@ -137,10 +137,9 @@ class _Rewriter(ast.NodeTransformer):
         return handed
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        return self.visit_While(node) if self._is_hot else self._with_iterator(self.visit_While(node))
-
-    def _with_iterator(self, node: ast.For) -> ast.AST:
-        node.iter = self._handed(ITERATE, node.iter, node.iter)
+        self.visit_While(node)
+        if not self._is_hot:
+            node.iter = self._handed(ITERATE, node.iter, node.iter)
         return node
 
     def visit_While(self, node: Any) -> Any:
