@@ -58,7 +58,8 @@ def diagnose(
         return Diagnosis([first], [], [])
     if one.is_empty or other.is_empty:
         return Diagnosis([], signs[:MOST_POSSIBLE], [NOT_OBSERVED])
-    seen = [*first_difference.roots(one, other), *first_difference.orders(one, other)]
+    seen = first_difference.shared_generators(one)
+    seen += [*first_difference.roots(one, other), *first_difference.orders(one, other)]
     if not differences.between(one.outcome, other.outcome).files:
         likely = [root for root in seen if causes.kind_of(root.name) not in causes.USUAL]
         return Diagnosis([], _first([*signs, *_places(likely, text, left)]), [ALIKE])
