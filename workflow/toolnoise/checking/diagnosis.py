@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.checking import causes, differences, experiments, first_difference, program_text, trial_runs
 from toolnoise.checking.causes import Place
 from toolnoise.checking.differences import Difference
@@ -25,6 +26,7 @@ ELSEWHERE = "All calls that were observed agree: what differs is in no call of t
 OBSERVES = "`toolnoise check -- COMMAND` observes the program and finds the cause."
 MOST_POSSIBLE, MOST_PLACES = 5, 3
 FEW_LEFT = 3
+SEEDS = re.compile(rf"\{{({'|'.join(ALGORITHMIC)})\}}")
 # Calls that ask for a file, or read it.
 READS = re.compile(r"(^|\.)(open|load\w*|read\w*|exists|is_file|is_dir|stat|getmtime|glob|listdir|scandir|iterdir)$")
 
@@ -202,6 +204,9 @@ def lost_seeds(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFil
     for source in sources if control else ():
         seeded = observed.run(source)
         events = fixed_seedings(control, seeded) if seeded else []
+        if len(SEEDS.findall(" ".join(runs.words))) == 1:
+            # A number in the text is often meant, such as that of the data.
+            events.sort(key=_has_number)
         found[source] = [_fixed_place(event, source, text) for event in events[:MOST_PLACES]]
     return found
 
@@ -229,8 +234,7 @@ def fixed_seedings(control: Observed, seeded: Observed) -> list[Event]:
     first: dict[str, Event] = {}
     for event in seedings:
         first.setdefault(event.place, event)
-    # A number in the text is often meant, such as that of the data.
-    return sorted(first.values(), key=lambda event: (_has_number(event), event.place != seedings[last].place))
+    return sorted(first.values(), key=lambda event: event.place != seedings[last].place)
 
 
 def _has_number(event: Event) -> bool:
