@@ -356,6 +356,19 @@ ORDINARY = """
     other.setstate(rng.getstate())
     print(seen, __name__, __spec__, __package__, sys.argv[1:], os.path.basename(sys.argv[0]), random.random())
     print(rng.random() == other.random(), sum(map(len, {'ab', 'c'})), sys.path[0] == os.path.dirname(__file__))
+    total, halves = 0, []
+    for i in range(5000):
+        if i % 7 == 0: continue
+        for j in (1, 2):
+            total += j * (i % 3)
+        else: total += abs(-1)
+        halves.append(lambda i=i: i / 2)
+        if i > 4000: break
+    else: total = -1
+    while total > 10:
+        try: total //= i % 2 + 1 + len(halves) // 5000
+        finally: total -= 1
+    print(total, sum(half() for half in halves))
     def fails(): return {}['missing']
     try: fails()
     except KeyError as error: print(error.args, error.__traceback__.tb_lineno)
