@@ -151,10 +151,11 @@ PROVEN = {
             x = sum(pool.map(work, range(9)))
     """,
     "ready: futures": """
-        import os, time
+        import time
         from concurrent.futures import ThreadPoolExecutor, as_completed
         def work(number):
-            time.sleep(os.urandom(1)[0] / 2000)
+            # An address, of which no call shows anything.
+            time.sleep(int(f'{object()}'[-7:-1], 16) // 16 * (number + 7) % 97 / 1000)
             return number
         with ThreadPoolExecutor(4) as pool:
             futures = [pool.submit(work, number) for number in range(12)]
@@ -163,9 +164,9 @@ PROVEN = {
                 x = x * 1.5 + future.result()
     """,
     "ready: a pool": """
-        import multiprocessing, os, time
+        import multiprocessing, time
         def work(number):
-            time.sleep(os.urandom(1)[0] / 2000)
+            time.sleep(int(f'{object()}'[-7:-1], 16) // 16 * (number + 7) % 97 / 1000)
             return number
         pool = multiprocessing.get_context('fork').Pool(3)
         names = list(pool.imap_unordered(work, range(9)))
