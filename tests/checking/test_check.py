@@ -1,6 +1,7 @@
 """`toolnoise check` as a person runs it: planted causes are named first, clean programs pass, misuse gets one line."""
 
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -81,7 +82,7 @@ def test_the_verdict_in_words(kind, planted, check, skip_without):
     assert lines[0].startswith("Reproducible: three runs with equal seeds are equal bit for bit (logits.npy, labels.np")
     assert lines[5].split()[0] == "init"
     assert lines[7] == "Every declared seed counts."
-    ended = [line.split(":")[0] for line in done.stderr.splitlines() if " started, " not in line]
+    ended = [line.split(":")[0] for line in done.stderr.splitlines() if not re.search(" (started|runs), ", line)]
     assert ended == ["control-1", "control-2", "control-3", "init"]
 
 
@@ -135,7 +136,7 @@ def test_a_hash_seed_that_the_user_fixes_is_left_as_it_is(planted, check):
 
 
 def test_ignored_seeds_are_found_with_the_reason(planted, check):
-    line = planted(
+    planted(
         "numpy", ("default_rng(options.drop_seed)", "default_rng(5)"), ("rng_noise.normal(size=x[batch].shape)", "0")
     )
     done = check(*OPTIONS[:-2], options=["--sources", "init,augment,dropout", "--json"])
@@ -150,7 +151,7 @@ def test_ignored_seeds_are_found_with_the_reason(planted, check):
     assert done.returncode == 1
     said = "dropout is ignored: another {dropout} changes nothing. Leave it out of --sources if the program has no such"
     assert f"{said} noise." in done.stdout.splitlines()
-    assert f"  train.py:{line}: " in done.stdout
+    assert "`numpy.random.default_rng` is the same whatever {dropout} is." in done.stdout
 
 
 def test_a_program_may_read_its_seeds_from_the_environment(check, tmp_path):

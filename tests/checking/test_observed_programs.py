@@ -151,10 +151,11 @@ PROVEN = {
             x = sum(pool.map(work, range(9)))
     """,
     "ready: futures": """
-        import os, time
+        import time
         from concurrent.futures import ThreadPoolExecutor, as_completed
         def work(number):
-            time.sleep(os.urandom(1)[0] / 2000)
+            # An address, of which no call shows anything.
+            time.sleep(int(f'{object()}'[-7:-1], 16) // 16 * (number + 7) % 97 / 1000)
             return number
         with ThreadPoolExecutor(4) as pool:
             futures = [pool.submit(work, number) for number in range(12)]
@@ -163,9 +164,9 @@ PROVEN = {
                 x = x * 1.5 + future.result()
     """,
     "ready: a pool": """
-        import multiprocessing, os, time
+        import multiprocessing, time
         def work(number):
-            time.sleep(os.urandom(1)[0] / 2000)
+            time.sleep(int(f'{object()}'[-7:-1], 16) // 16 * (number + 7) % 97 / 1000)
             return number
         pool = multiprocessing.get_context('fork').Pool(3)
         names = list(pool.imap_unordered(work, range(9)))
@@ -356,6 +357,19 @@ ORDINARY = """
     other.setstate(rng.getstate())
     print(seen, __name__, __spec__, __package__, sys.argv[1:], os.path.basename(sys.argv[0]), random.random())
     print(rng.random() == other.random(), sum(map(len, {'ab', 'c'})), sys.path[0] == os.path.dirname(__file__))
+    total, halves = 0, []
+    for i in range(5000):
+        if i % 7 == 0: continue
+        for j in (1, 2):
+            total += j * (i % 3)
+        else: total += abs(-1)
+        halves.append(lambda i=i: i / 2)
+        if i > 4000: break
+    else: total = -1
+    while total > 10:
+        try: total //= i % 2 + 1 + len(halves) // 5000
+        finally: total -= 1
+    print(total, sum(half() for half in halves))
     def fails(): return {}['missing']
     try: fails()
     except KeyError as error: print(error.args, error.__traceback__.tb_lineno)

@@ -20,6 +20,7 @@ from toolnoise.base import code_text
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.checking import injection
+from toolnoise.checking.diagnosis import code_of
 from toolnoise.checking.injected import kinds
 from toolnoise.checking.trial_runs import TrialRuns
 
@@ -194,7 +195,7 @@ def _omission(
     place = made or draws or saved["line"]
     values = ("", "") if is_generator else (leaf[2], other[2])
     lines = (_place(*each) if each else "" for each in (draws, saved["saver"]))
-    return Omission(what, _short(place[0]), place[1], _code(*place), remedy, *values, *lines)
+    return Omission(what, _short(place[0]), place[1], code_of(*place), remedy, *values, *lines)
 
 
 def _made(owner: str, saved: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -232,12 +233,7 @@ def _short(file: str) -> str:
 
 
 def _place(file: str, line: int) -> str:
-    return f"{_short(file)}:{line}: {_code(file, line)}"
-
-
-def _code(file: str, line: int) -> str:
-    lines = Path(file).read_text(errors="replace").splitlines() if Path(file).is_file() else []
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return f"{_short(file)}:{line}: {code_of(file, line)}"
 
 
 def as_text(omissions: Sequence[Omission], why_unknown: str) -> list[str]:

@@ -1,8 +1,9 @@
 """What the rewritten code calls: it makes the call, and writes down digests of its inputs and of its result.
 
 A process writes one file, a JSON list a line. A place that is called often is recorded ever more seldom, at the same
-turns in each run. In later runs, the values of some places are kept, and in yet others they take the place of the
-results: only where the inputs are the same, so that a place counts for what arises in it and not before it.
+turns in each run, and after OFTEN turns no longer; nor are the steps of a loop then, but for its branches. In later
+runs, the values of some places are kept, and in yet others they take the place of the results: only where the inputs
+are the same, so that a place counts for what arises in it and not before it.
 """
 
 import atexit
