@@ -24,7 +24,6 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from toolnoise_injected.digests import RUN, count_as_equal, digest, is_value, name_in, parts_of, set_part
-from toolnoise_injected.places import name_of
 from toolnoise_injected.values import global_digests, global_generators, set_state, state_of
 
 ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
@@ -47,7 +46,7 @@ MARKS = ("folder", "set", "seed", "temporary")
 # Before the name of what a loop walks through.
 STEP = "next "
 
-# The user's files whose calls come here: not what was imported before this process was observed.
+# The files whose functions are not recorded themselves: what they call is.
 rewritten_files: set[str] = set()
 _turns: dict[str, int] = {}
 # Loops, and calls, that are made so often that they are no longer recorded; and calls that may end a loop, which are
@@ -193,7 +192,6 @@ def start(task: Mapping[str, Any]) -> None:
 
 
 def _is_users(function: Any) -> bool:
-    """Whether a function is the user's: it is not recorded itself, but what it calls."""
     code = getattr(function, "__code__", None)
     if code is None and isinstance(function, type):
         code = getattr(function.__init__, "__code__", None)
@@ -280,7 +278,7 @@ def iterate(place: str, values: Any) -> Any:
     if isinstance(values, set | frozenset):
         return _in_order(place, values)
     code = getattr(getattr(kind, "__iter__", None), "__code__", None) or getattr(values, "gi_code", None)
-    if code is not None and name_of(code.co_filename):
+    if code is not None and code.co_filename in rewritten_files:
         return values
     return _items(place, values)
 

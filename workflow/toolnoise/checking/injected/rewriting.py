@@ -86,6 +86,7 @@ def rewritten(source: bytes | str, path: str, *, starts: bool = False) -> CodeTy
             place += 1
         tree.body.insert(place, first)
     ast.fix_missing_locations(tree)
+    recording.rewritten_files.add(path)
     return compile(tree, path, "exec", dont_inherit=True)
 
 
