@@ -76,7 +76,6 @@ def start(task: Mapping[str, Any]) -> None:
 def rewritten(source: bytes | str, path: str, *, starts: bool = False) -> CodeType:
     """The code of a file, with its calls handed to the recorder."""
     tree = ast.parse(source, path)
-    recording.rewritten_files.add(path)
     tree = _Rewriter(name_of(path)).visit(tree)
     if starts:
         first = ast.parse(f"{STARTING}(globals())").body[0]
