@@ -1,7 +1,7 @@
 """Two observed runs are compared: which calls are roots of a difference, and which only hand it on."""
 
 from toolnoise.checking import first_difference
-from toolnoise.checking.ignored_seeds import fixed_seedings
+from toolnoise.checking.diagnosis import fixed_seedings
 from toolnoise.checking.observed_runs import Event, Observed
 
 

@@ -29,7 +29,7 @@ EXAMPLES = {
 
 
 # What heeds no seeds of ours, and where it is tested.
-ELSEWHERE = {"forgets_its_order": "tests/checking/test_checked_resumes.py"}
+ELSEWHERE = {"forgets_its_order": "tests/checking/test_resume.py"}
 
 
 def test_every_program_is_tested():

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from toolnoise.api.results import Verdict, rows_of
-from toolnoise.checking import program_checkpoints, program_text, reproducibility, unmodified, ways
+from toolnoise.checking import other_settings, reproducibility, unmodified
 
 
 def check(
@@ -41,12 +41,12 @@ def check(
     resumes = bool(resume or resume_command or stop_at)
     output, metric, vary = ([one] if isinstance(one, str) else list(one) for one in (output, metric, vary))
     places = [checkpoint] if isinstance(checkpoint, str) else list(checkpoint)
-    wanted = unmodified.wanted(output, metric, places or _found(words, resumes))
+    wanted = unmodified.wanted(output, metric, places)
     asked = reproducibility.command(words, sources, deterministic, limit, wanted)
-    worlds = ways.worlds(world)
+    worlds = other_settings.worlds(world)
     asked = asked._replace(
-        words=ways.torchrun(asked.words, worlds[0]) if worlds else asked.words,
-        asked=ways.asked(asked.words, vary, worlds, higher, without_draws),
+        words=other_settings.torchrun(asked.words, worlds[0]) if worlds else asked.words,
+        asked=other_settings.asked(asked.words, vary, worlds, higher, without_draws),
         trace=trace,
     )
     if resumes:
@@ -71,11 +71,3 @@ def _folder(*, keep: bool) -> Iterator[Path]:
             print(f"outcomes and logs are kept in {place}", file=sys.stderr)
         else:
             shutil.rmtree(place, ignore_errors=True)
-
-
-def _found(words: list[str], resumes: bool) -> list[str]:
-    """Where the program's framework leaves checkpoints, which is said; only a run that is resumed needs to know."""
-    found = program_checkpoints.places(program_text.sources(words, Path())) if resumes else []
-    if found:
-        print(f"its checkpoints, as its text says: {', '.join(found)} (--checkpoint)", file=sys.stderr)
-    return found

@@ -54,6 +54,7 @@ CAUSES = {
     "folder": Cause(
         "a value comes from the name of the run's own folder", "take it from the command line or TOOLNOISE_SEED_*"
     ),
+    "read": Cause("a file that is read has another content in each run", "look at what writes it"),
     "memory": Cause(
         "an array begins with what was in memory before", "use zeros, or fill all of it before it is read"
     ),

@@ -16,9 +16,8 @@ class Difference(NamedTuple):
 
     `changed` of `examples` predictions differ, `largest` is the largest difference of a logit or a value, `tensors` are
     the names of those that differ, `n_tensors` all there are. `times` are metrics that look like times: what differs in
-    them makes no file differ. `epoch` and `column` are the first in which histories
-    differ. `started_equal` is the verdict on row 0 of the histories, if they have it. `reordered` is true if both runs
-    have the same labels and results, in another order. `outputs` says how other files differ that the program writes.
+    them makes no file differ. `epoch` and `column` are the first in which histories differ. `outputs` says how other
+    files differ that the program writes.
     """
 
     files: list[str]
@@ -31,8 +30,6 @@ class Difference(NamedTuple):
     n_tensors: int
     epoch: int | None
     column: str | None
-    started_equal: bool | None
-    reordered: bool
     outputs: dict[str, str] = {}  # noqa: RUF012 (nothing changes it)
 
 
@@ -67,8 +64,6 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
         len({**(outcome.weights or {}), **(other.weights or {})}),
         epoch,
         column,
-        _started_equal(outcome.history, other.history, epoch),
-        LABELS in files and _sorted_equal(outcome, other),
         outputs,
     )
 
@@ -118,43 +113,24 @@ def _first(history: EpochTable | None, other: EpochTable | None) -> tuple[int | 
     return None, None
 
 
-def _started_equal(first: EpochTable | None, other: EpochTable | None, epoch: int | None) -> bool | None:
-    both = [history for history in (first, other) if history and history.rows and history.rows[0][0] == "0"]
-    return epoch != 0 if len(both) == 2 else None
-
-
-def _sorted_equal(first: Outcome, other: Outcome) -> bool:
-    """Whether both have the same examples, by label and result, whatever their order."""
-    rows = []
-    for outcome in (first, other):
-        values = next(
-            (each for each in (outcome.logits, outcome.predictions, outcome.losses) if each is not None), None
-        )
-        if values is None or outcome.labels is None:
-            return False
-        values = values.reshape(len(values), -1)
-        rows.append(sorted(zip(outcome.labels.tolist(), map(bytes, np.ascontiguousarray(values)), strict=True)))
-    return rows[0] == rows[1]
-
-
 def parts(changed: Difference) -> list[str]:
     """What differs between two runs, in a person's words."""
-    told = []
-    # The rows of a file that --output names are told as its own: they may be weights.
+    lines = []
+    # The rows of a file that --output names are its own: they may be weights.
     if changed.examples and not any(name.endswith(".npy") for name in changed.outputs):
-        told.append(f"predictions: {share(changed)}")
+        lines.append(f"predictions: {share(changed)}")
     if changed.largest is not None:
-        told.append(f"largest difference of a logit or value: {size(changed.largest)}")
-    told += [f"{name}: {both(*pair)}" for name, pair in changed.metrics.items()]
+        lines.append(f"largest difference of a logit or value: {size(changed.largest)}")
+    lines += [f"{name}: {both(*pair)}" for name, pair in changed.metrics.items()]
     if changed.tensors:
-        told.append(
+        lines.append(
             f"weights: {len(changed.tensors)} of {changed.n_tensors} tensors, the first is {changed.tensors[0]}"
         )
-    told += [f"{name}: {change}" for name, change in changed.outputs.items()]
+    lines += [f"{name}: {change}" for name, change in changed.outputs.items()]
     if changed.column:
         where = "the columns" if changed.epoch is None else f"epoch {changed.epoch}"
-        told.append(f"history: first in {where}, column {changed.column}")
-    return told
+        lines.append(f"history: first in {where}, column {changed.column}")
+    return lines
 
 
 def share(changed: Difference) -> str:

@@ -45,9 +45,9 @@ class Experiments:
         """The places that make runs differ, if an experiment shows them."""
         roots = _in_order_of_trial(first_difference.roots(one, other))
         inner = [root for root in roots if not any(map(root.encloses, roots))]
-        apart = [root for root in inner if root.apart and not _is_usual(root)]
+        apart = [root for root in inner if root.apart and not is_usual(root)]
         return (
-            (self._keep(roots) and (self._by_values(inner) or self._by_one_value(apart)))
+            (self._keep(roots) and (self._nearer(self._by_values(inner), inner) or self._by_one_value(apart)))
             or (len(inner) < len(roots) and self._by_values(roots))
             or self._by_turns(first_difference.turns(one, other)[:2])
             or self._by_hash_seed(roots)
@@ -84,6 +84,13 @@ class Experiments:
             if len(fewer) > 1 and self._suffices(fewer):
                 needed = fewer
         return _proved(needed)
+
+    def _nearer(self, found: Proof | None, roots: Sequence[Root]) -> Proof | None:
+        """An earlier place in a process or thread of the program, if it suffices: what was found passes it on."""
+        if found is None or len(found.roots) != 1 or found.roots[0].apart:
+            return found
+        earlier = [root for root in roots if root.apart and root.time < found.roots[0].time]
+        return next((_proved([root]) for root in earlier[:2] if self._suffices([root])), found)
 
     def _by_turns(self, roots: Sequence[Root]) -> Proof | None:
         """What ends a loop changes while the program runs: it is kept by its turn, whatever it got."""
@@ -155,10 +162,11 @@ class Experiments:
 
 def _in_order_of_trial(roots: Sequence[Root]) -> list[Root]:
     """The first one first; later what hardly ever matters, and last the calls within which others were made."""
-    return sorted(roots, key=lambda root: (any(map(root.encloses, roots)), _is_usual(root), root.time))
+    return sorted(roots, key=lambda root: (any(map(root.encloses, roots)), is_usual(root), root.time))
 
 
-def _is_usual(root: Root) -> bool:
+def is_usual(root: Root) -> bool:
+    """Whether it differs between any two runs, and hardly ever matters."""
     return causes.kind_of(root.name) in causes.USUAL and not root.generator
 
 

@@ -192,6 +192,22 @@ def orders(one: Observed, other: Observed) -> list[Root]:
     return sorted(found, key=lambda root: (not root.apart, root.time))
 
 
+def shared_generators(one: Observed) -> list[Root]:
+    """Draws of started threads from a global generator that another thread of the process draws from, too."""
+    threads: dict[tuple[str, str], set[str]] = defaultdict(set)
+    draws: dict[tuple[str, str], Event] = {}
+    for event in one.events:
+        for name in event.drawn if event.thread else ():
+            threads[event.process, name].add(event.thread)
+            if event.thread != "MainThread":
+                draws.setdefault((event.process, name), event)
+    return [
+        Root("order", event.place, event.name, event.time, apart=True)
+        for key, event in draws.items()
+        if len(threads[key]) > 1
+    ]
+
+
 def _sequences(observed: Observed) -> dict[tuple[str, str], list[Event]]:
     sequences: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in observed.events:

@@ -1,7 +1,7 @@
 """What a program forgets when it goes on from its checkpoint: its state at a save held against that after resuming.
 
 Two more processes save and stop at the next step of their loop, and one goes on to the same step. Each writes its state
-there (`state_observer`). What differs between the two that saved is noise, such as times. What else differs after
+there (injected/state.py). What differs between the two that saved is noise, such as times. What else differs after
 resuming is forgotten: generators, optimisers, averages, the place in the data, arrays and numbers.
 """
 
@@ -20,42 +20,26 @@ from toolnoise.base import code_text
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.checking import injection
-from toolnoise.checking.state_observer.kinds import (
-    ARRAY,
-    AVERAGES,
-    GENERATOR,
-    ITEMS,
-    MOST_VALUES,
-    NUMBER,
-    OPTIMISER,
-    OTHER,
-    POSITION,
-    SAMPLER,
-    SCALER,
-    SCHEDULER,
-    TASK,
-    WEIGHTS,
-)
+from toolnoise.checking.diagnosis import code_of
+from toolnoise.checking.injected import kinds
 from toolnoise.checking.trial_runs import TrialRuns
 
-# The name under which the program imports the observer.
-INJECTED = "toolnoise_state"
 DRAWN_LATER, UNDRAWN = "drawn later", "undrawn"
 # What is forgotten, the likeliest cause first, as a person calls it.
 KINDS = {
-    GENERATOR: "the state of the generator",
-    OPTIMISER: "the optimiser",
-    SCHEDULER: "the scheduler of the learning rate",
-    SCALER: "the scaler of the loss",
-    AVERAGES: "the average of the weights",
-    SAMPLER: "the sampler",
-    POSITION: "the position of",
-    WEIGHTS: "the weights",
-    ARRAY: "the array",
+    kinds.GENERATOR: "the state of the generator",
+    kinds.OPTIMISER: "the optimiser",
+    kinds.SCHEDULER: "the scheduler of the learning rate",
+    kinds.SCALER: "the scaler of the loss",
+    kinds.AVERAGES: "the average of the weights",
+    kinds.SAMPLER: "the sampler",
+    kinds.POSITION: "the position of",
+    kinds.WEIGHTS: "the weights",
+    kinds.ARRAY: "the array",
     DRAWN_LATER: "the state of the generator",
-    NUMBER: "the number",
-    ITEMS: "the number of items of",
-    OTHER: "the object",
+    kinds.NUMBER: "the number",
+    kinds.ITEMS: "the number of items of",
+    kinds.OTHER: "the object",
     UNDRAWN: "the state of the generator",
 }
 # How the state of a generator is asked for and given back, by its class.
@@ -99,10 +83,8 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
     """All that a program forgets, the likeliest cause first; and why nothing is known, if so."""
     most = f", at most about {span(RUNS * max(runs.seconds))}" if runs.seconds else ""
     print(f"it is observed to see what it forgets: {RUNS} more runs, until a save{most}", file=sys.stderr)
-    folder = runs.folder / "state-observer"
-    injection.inject(Path(__file__).with_name("state_observer"), INJECTED, folder)
     try:
-        saved, again, went_on = _observed(runs, folder, words, stop_at)
+        saved, again, went_on = _observed(runs, words, stop_at)
     except BadInput as error:
         return [], f"the program fails when it is observed ({error})"
     if not saved or not again:
@@ -112,56 +94,45 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
     if omissions := compared(saved, again, went_on):
         return omissions, ""
     if not saved["is_whole"]:
-        return [], f"it has more than {MOST_VALUES:,} values, or they take too long to read"
+        return [], f"it has more than {kinds.MOST_VALUES:,} values, or they take too long to read"
     return [], "at the first step after the save, everything that its variables lead to is equal"
 
 
-def _observed(runs: TrialRuns, folder: Path, words: Sequence[str], stop_at: str | None) -> tuple[_Seen, _Seen, _Seen]:
+def _observed(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[_Seen, _Seen, _Seen]:
     """What two processes that save write, and one that resumes; None without a save in a loop."""
     for saves, pattern in dict.fromkeys([(MOST_SAVES, stop_at), (MOST_SAVES, None), (1, None)]):
-        name = f"saved-{saves}{'-at' if pattern else ''}"
-        if saved := _saved(runs, folder, f"{name}-1", saves, pattern):
-            break
-    else:
-        return None, None, None
-    again = _saved(runs, folder, f"{name}-2", saves, pattern)
-    state = folder / f"{name}-resumed.json"
-    task = {"resumes": True, "saved": str(folder / f"{name}-2.json"), "state": str(state)}
-    return saved, again, _written(runs, folder, f"{name}-2", task, words) if again else None
+        task = {"resumes": False, "saves": saves, "stop_at": pattern}
+        first, second = (f"saved-{saves}{'-at' if pattern else ''}-{number}" for number in (1, 2))
+        if saved := _written(runs, first, task):
+            again = _written(runs, second, task)
+            resumes = {"resumes": True, "saved": str(_state(runs, second))}
+            return saved, again, _written(runs, second, resumes, words) if again else None
+    return None, None, None
 
 
-def _saved(runs: TrialRuns, folder: Path, name: str, saves: int, stop_at: str | None) -> _Seen:
-    """The state after a save, in a process that ends there."""
-    state = folder / f"{name}.json"
-    task = {"resumes": False, "saves": saves, "stop_at": stop_at, "state": str(state)}
-    return _written(runs, folder, name, task)
-
-
-def _written(
-    runs: TrialRuns, folder: Path, name: str, task: Mapping[str, Any], words: Sequence[str] | None = None
-) -> _Seen:
-    """What an observed process writes. It ends before its time: who has started it may fail, and that is no matter."""
-    state = Path(task["state"])
-    try:
-        runs.observed(name, _variables(runs, folder, name, task), words)
-    except BadInput:
-        if not state.exists():
-            raise
-    return json.loads(state.read_text()) if state.exists() else None
-
-
-def _variables(runs: TrialRuns, folder: Path, name: str, task: Mapping[str, Any]) -> dict[str, str]:
-    """The variables under which a process is observed."""
+def _written(runs: TrialRuns, name: str, task: Mapping[str, Any], words: Sequence[str] | None = None) -> _Seen:
+    """The state that an observed process writes, which ends there; the command that resumes has words of its own."""
+    state = _state(runs, f"{name}-resumed" if words else name)
+    state.parent.mkdir(parents=True, exist_ok=True)
     known = {
+        "observer": "state",
+        "state": str(state),
         "places": [str(place.absolute()) for place in runs.checkpoints(name)],
         "anywhere": not runs.wanted.checkpoints,
         "left_out": [str((runs.folder / "outcomes").absolute()), *map(os.path.abspath, runs.wanted.files)],
         "log": str((runs.folder / "logs" / f"{name}.log").absolute()),
     }
-    file = folder / f"{name}-{'resumes' if task['resumes'] else 'saves'}.task"
-    file.write_text(json.dumps({**known, **task}))
-    path = os.pathsep.join(filter(None, [str(folder.resolve()), os.environ.get("PYTHONPATH")]))
-    return {"PYTHONPATH": path, TASK: str(file.resolve())}
+    try:
+        runs.observed(name, injection.variables(runs.folder / "injected", state.stem, {**known, **task}), words)
+    except BadInput:
+        # It ends before its time: who has started it may fail, and that is no matter.
+        if not state.exists():
+            raise
+    return json.loads(state.read_text()) if state.exists() else None
+
+
+def _state(runs: TrialRuns, name: str) -> Path:
+    return (runs.folder / "states" / f"{name}.json").absolute()
 
 
 def compared(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mapping[str, Any]) -> list[Omission]:
@@ -175,14 +146,14 @@ def compared(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mappin
         kind, _, _, owner = saved["leaves"][path]
         counter = [name for name in saved["counters"] if re.match(rf"(len\()?{re.escape(name)}($|[.\[)])", path)]
         if counter:
-            kind, owner = POSITION, counter[0]
-        if kind == GENERATOR:
-            kind = UNDRAWN if path not in drawn else DRAWN_LATER if drawn[path][2] else GENERATOR
-        if kind in (ARRAY, NUMBER, ITEMS, OTHER):
+            kind, owner = kinds.POSITION, counter[0]
+        if kind == kinds.GENERATOR:
+            kind = UNDRAWN if path not in drawn else DRAWN_LATER if drawn[path][2] else kinds.GENERATOR
+        if kind in (kinds.ARRAY, kinds.NUMBER, kinds.ITEMS, kinds.OTHER):
             owner = path.removeprefix("len(").partition("[")[0].rstrip(")")
         owners.setdefault((kind, owner), []).append(path)
     moved = {name for name, value in saved["place"].items() if resumed["place"].get(name) != value}
-    order = [*([POSITION] if moved else []), *KINDS]
+    order = [*([kinds.POSITION] if moved else []), *KINDS]
     ranked = sorted(owners, key=lambda each: order.index(each[0]))
     return [_omission(*each, owners[each], saved, resumed, drawn) for each in ranked]
 
@@ -195,7 +166,7 @@ def _differing(saved: Mapping[str, Any], again: Mapping[str, Any], resumed: Mapp
         if other is None or same is None or same[1] != digest or other[1] == digest:
             continue
         # A number that no loop changes says where the training began.
-        if kind == NUMBER and path.isidentifier() and path not in saved["changed"]:
+        if kind == kinds.NUMBER and path.isidentifier() and path not in saved["changed"]:
             continue
         found.append(path)
     return found
@@ -210,21 +181,21 @@ def _omission(
     drawn: Mapping[str, Any],
 ) -> Omission:
     leaf, other = saved["leaves"][paths[0]], resumed["leaves"][paths[0]]
-    is_generator = kind in (GENERATOR, DRAWN_LATER, UNDRAWN)
+    is_generator = kind in (kinds.GENERATOR, DRAWN_LATER, UNDRAWN)
     what = f"{KINDS[kind]} {GLOBAL.get(owner, owner)}"
     if len(paths) > 1:
         what += f" ({len(paths)} values, such as {paths[0]})"
     remedy = f"save {owner}, and restore it"
     if is_generator and leaf[2] in GENERATORS:
         remedy = GENERATORS[leaf[2]].format(name=owner)
-    if kind == POSITION:
+    if kind == kinds.POSITION:
         remedy = f"save {owner}, and go on behind it"
     draws = drawn[owner][:2] if owner in drawn else None
     made = next(filter(None, (_made(name, saved) for name in (owner, *saved["names"].get(owner, ())))), None)
     place = made or draws or saved["line"]
     values = ("", "") if is_generator else (leaf[2], other[2])
     lines = (_place(*each) if each else "" for each in (draws, saved["saver"]))
-    return Omission(what, _short(place[0]), place[1], _code(*place), remedy, *values, *lines)
+    return Omission(what, _short(place[0]), place[1], code_of(*place), remedy, *values, *lines)
 
 
 def _made(owner: str, saved: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -262,12 +233,7 @@ def _short(file: str) -> str:
 
 
 def _place(file: str, line: int) -> str:
-    return f"{_short(file)}:{line}: {_code(file, line)}"
-
-
-def _code(file: str, line: int) -> str:
-    lines = Path(file).read_text(errors="replace").splitlines() if Path(file).is_file() else []
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return f"{_short(file)}:{line}: {code_of(file, line)}"
 
 
 def as_text(omissions: Sequence[Omission], why_unknown: str) -> list[str]:

@@ -1,4 +1,8 @@
-"""An existing program, started and seen to its end: no shell, a process group of its own, a log, a time limit.
+"""An existing program: what it is given, and how it is started and seen to its end. docs/outside.md explains it.
+
+A program gets seeds, folders and its place in the grid as variables, as a JSON file, and as placeholders in its command
+line. The seeds are drawn from the streams: a source that may not vary has the same seed in every run. A program is
+started without a shell, in a process group of its own, with a log and a time limit.
 
 Whatever ends this process, be it Ctrl-C, SIGTERM or SIGHUP, ends the program first, with all that it has started. If
 this process is killed, the system kills the program, on Linux; what that has started may go on.
@@ -15,11 +19,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+from toolnoise import streams
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import ALGORITHMIC, replicate
 from toolnoise.base.printing import span
+from toolnoise.base.spec import Spec
 from toolnoise.checking.redaction import Redaction
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
@@ -27,6 +34,46 @@ BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between signs of life, between looks a
 # Bytes of a log: what is kept of its beginning, and what it may have before it is cut.
 KEPT, MOST = 1 << 26, 1 << 28
 LAST_LINES, LAST_BYTES = 3, 4096
+# The variables in which a program finds its seeds begin with it.
+SEED = "TOOLNOISE_SEED_"
+
+
+Job = dict[str, Any]
+
+
+def job_of(spec: Spec, study: str, out: str | Path, checkpoint: str | Path) -> Job:
+    """All that the program of a run is given: its place in the grid, its seeds by source, its folders."""
+    return {
+        "study": study,
+        **{part: getattr(spec, part).name for part in ("model", "dataset", "hardware", "variant")},
+        "seed": spec.seed,
+        "seeds": {source: _seed(spec, source) for source in ALGORITHMIC},
+        "deterministic": not spec.varies("impl"),
+        "out": str(Path(out).absolute()),
+        "checkpoint": str(Path(checkpoint).absolute()),
+    }
+
+
+def variables_of(job: Job, file: str | Path) -> dict[str, str]:
+    """The variables of the program's environment; `file` is the job as JSON."""
+    return {
+        "TOOLNOISE_OUT": job["out"],
+        **{f"{SEED}{source.upper()}": str(seed) for source, seed in job["seeds"].items()},
+        "TOOLNOISE_DETERMINISTIC": str(int(job["deterministic"])),
+        "TOOLNOISE_CHECKPOINT": job["checkpoint"],
+        "TOOLNOISE_JOB": str(Path(file).absolute()),
+    }
+
+
+def placeholders_of(job: Job) -> dict[str, Any]:
+    """What the placeholders of the program's command line stand for."""
+    return {**job["seeds"], "out": job["out"], "checkpoint": job["checkpoint"]}
+
+
+def _seed(spec: Spec, source: str) -> int:
+    """32 bits of the source's stream for this run's replicate."""
+    stream = streams.key(spec.study_seed, source, replicate(source, spec), "program")
+    return int(streams.raw(stream, 1)[0]) >> 32
 
 
 class Saves:

@@ -1,11 +1,10 @@
 """Runs of a program that is observed: what each place of its code got and gave, and runs in which some of it is fixed.
 
-The observer (checking/observer) runs in each Python process that the program starts. Observing costs time, so no
+The observer (checking/injected) runs in each Python process that the program starts. Observing costs time, so no
 observed run decides whether a program is reproducible.
 """
 
 import json
-import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +14,6 @@ from toolnoise.checking import injection
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trial_runs import TrialRuns
 
-# The name under which the program imports the observer, and the variables that it reads.
-INJECTED = "toolnoise_observer"
-FOLDER, PLAN = "TOOLNOISE_OBSERVED", "TOOLNOISE_OBSERVED_PLAN"
 # Beside the places of a plan: the states of global generators at the start of each process.
 START = "start"
 PATIENCE, LONGER = 60.0, 5  # seconds, and the longest run so far: the longest time of an observed run
@@ -79,9 +75,8 @@ class ObservedRuns:
         self.runs, self._count = runs, 0
         # Why the last run that failed did.
         self.failure = ""
-        self._observer, self._folder = runs.folder / "observer", runs.folder / "observed"
+        self._folder = runs.folder / "observed"
         (self._folder / "values").mkdir(parents=True)
-        injection.inject(Path(__file__).with_name("observer"), INJECTED, self._observer)
 
     def run(
         self,
@@ -105,7 +100,9 @@ class ObservedRuns:
         name = f"observed-{self._count:02d}"
         folder = self._folder / name
         folder.mkdir()
-        plan = {
+        task = {
+            "observer": "rewriting",
+            "folder": str(folder.resolve()),
             "keep": sorted(keep),
             "force": sorted(force),
             "generators": sorted(generators),
@@ -113,8 +110,7 @@ class ObservedRuns:
             "by_turn": by_turn,
             "in_turn": in_turn,
         }
-        path = os.pathsep.join(filter(None, [str(self._observer.resolve()), os.environ.get("PYTHONPATH")]))
-        variables = {"PYTHONPATH": path, FOLDER: str(folder.resolve()), PLAN: json.dumps(plan), **UNCOMPILED}
+        variables = {**injection.variables(self.runs.folder / "injected", name, task), **UNCOMPILED}
         limit = self.runs.limit
         # With a value of another run, a loop may never end.
         self.runs.limit = min(limit, PATIENCE + LONGER * max(self.runs.seconds, default=limit))
@@ -125,10 +121,10 @@ class ObservedRuns:
             return None
         finally:
             self.runs.limit = limit
-        return read(folder, outcome)
+        return read_records(folder, outcome)
 
 
-def read(folder: Path, outcome: Outcome) -> Observed:
+def read_records(folder: Path, outcome: Outcome) -> Observed:
     """The records of all processes of a run; a process that was killed has left no last line, or half of one."""
     observed = Observed(outcome, [], {}, {})
     for path in sorted(folder.glob("*.jsonl")):

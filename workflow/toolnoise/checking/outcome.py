@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -96,7 +97,7 @@ class Outcome(NamedTuple):
         return rows.argmax(axis=1) if rows.shape[1] > 1 else rows.ravel()
 
 
-def read(folder: str | Path) -> Outcome:
+def read_outcome(folder: str | Path) -> Outcome:
     """What a program left in its folder."""
     folder = Path(folder)
     result = result_of(folder)
@@ -136,17 +137,21 @@ def read(folder: str | Path) -> Outcome:
     )
 
 
+def files_below(place: Path) -> Iterator[Path]:
+    """All files below a folder; hidden folders are left out, and those of packages."""
+    for folder, inner, names in os.walk(place):
+        inner[:] = sorted(name for name in inner if not name.startswith(".") and name not in PASSED_OVER)
+        yield from (Path(folder, name) for name in sorted(names))
+
+
 def written_since(moment: float, out: Path) -> list[str]:
     """The files below the current folder, and in a program's own one, that were written since; the last ones first."""
     files = []
     for place, prefix in ((Path(), ""), (out, "{out}/")):
-        for folder, inner, names in os.walk(place):
-            inner[:] = [name for name in inner if not name.startswith(".") and name not in PASSED_OVER]
-            for name in names:
-                path = Path(folder, name)
-                with suppress(OSError):
-                    if path.is_file() and (written := path.stat().st_mtime) >= moment:
-                        files.append((written, prefix + path.relative_to(place).as_posix()))
+        for path in files_below(place):
+            with suppress(OSError):
+                if path.is_file() and (written := path.stat().st_mtime) >= moment:
+                    files.append((written, prefix + path.relative_to(place).as_posix()))
     return [name for _, name in sorted(files, reverse=True)[:MOST_NAMED]]
 
 

@@ -7,7 +7,6 @@ observed to find out why.
 """
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,28 +17,25 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.base.times import is_time
 from toolnoise.checking import (
-    contract,
     diagnosis,
     differences,
-    ignored_seeds,
-    left_files,
+    launch,
     other_settings,
     program_text,
     resume,
+    traced_runs,
+    trial_runs,
 )
 from toolnoise.checking.causes import Place
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
-from toolnoise.checking.left_files import LeftFiles
-from toolnoise.checking.other_settings import Break
+from toolnoise.checking.other_settings import Asked, Break
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.resume import Resume, Resumed
-from toolnoise.checking.trace import traced_runs
-from toolnoise.checking.trace.traced_runs import Parting
-from toolnoise.checking.trial_runs import TrialRuns
+from toolnoise.checking.traced_runs import Parting
+from toolnoise.checking.trial_runs import LeftFiles, TrialRuns
 from toolnoise.checking.unmodified import NOTHING, Wanted
-from toolnoise.checking.ways import Asked
 from toolnoise.formulas import outcome_files
 
 LIMIT = 12 * 60  # minutes of a run
@@ -141,7 +137,7 @@ def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> 
 def check(checked: Command, folder: Path) -> Checked:
     """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
     runs = TrialRuns(checked.words, checked.limit, checked.wanted, folder)
-    before = left_files.stamps()
+    before = trial_runs.stamps_here()
     control = runs.run("control-1")
     left_by_first = LeftFiles.since(before, runs.names_of_outputs("control-1"))
     outcomes = [control, runs.run(resume.KEPT)]
@@ -153,7 +149,7 @@ def check(checked: Command, folder: Path) -> Checked:
     text = program_text.sources(checked.words, Path())
     seeds, sizes, ignored, why = {}, {}, [], None
     if difference.files:
-        why = diagnosis.diagnose(runs, outcomes, difference, text, left_by_first)
+        why = diagnosis.diagnose(runs, outcomes, text, left_by_first)
     else:
         # Where nobody names the sources, one run tells whether any seed counts.
         counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
@@ -164,7 +160,7 @@ def check(checked: Command, folder: Path) -> Checked:
         unused = [source for source, changed in seeds.items() if not changed.files]
         reasons = {source: _not_passed_on(source, checked.words, text) for source in unused}
         # A seed that does not reach the program is lost outside of it.
-        places = ignored_seeds.places(runs, [source for source, reason in reasons.items() if not reason], text)
+        places = diagnosis.lost_seeds(runs, [source for source, reason in reasons.items() if not reason], text)
         ignored = [
             Ignored(source, reason or f"another {{{source}}} changes nothing", places.get(source, []))
             for source, reason in reasons.items()
@@ -192,22 +188,10 @@ def _require_results(outcome: Outcome) -> None:
 
 
 def _not_passed_on(source: str, words: Sequence[str], text: Sequence[SourceFile]) -> str:
-    """Why a seed does not reach the program's code, as far as its command and its text show it."""
-    if source not in command_words.placeholders(words) and source not in program_text.seeds_read(text):
-        return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}"
-    option = _option(source, words)
-    if option and text and not program_text.reads(text, option.lstrip("-").replace("-", "_")):
-        return f"its text does not read the value of {option} by that name"
-    return ""
-
-
-def _option(source: str, words: Sequence[str]) -> str:
-    """The option that passes a source's seed on: --seed of --seed {init} or --seed={init}."""
-    for before, word in zip(["", *words], words, strict=False):
-        if f"{{{source}}}" in word:
-            option = word.partition("=")[0] if "=" in word else before
-            return option if option.startswith("--") else ""
-    return ""
+    """Why a seed does not reach the program, as far as its command and its text show it."""
+    if source in command_words.placeholders(words) or source in program_text.seeds_read(text):
+        return ""
+    return f"the command has no {{{source}}}, and its text does not read {launch.SEED}{source.upper()}"
 
 
 def as_json(checked: Checked) -> dict[str, Any]:
@@ -215,15 +199,13 @@ def as_json(checked: Checked) -> dict[str, Any]:
     why = checked.diagnosis
     return {
         "command": checked.words,
-        "python": _python(checked.words),
         "passed": checked.passed,
         "reproducible": checked.reproducible,
         "difference": checked.difference._asdict() if checked.difference.files else None,
-        "phase": why.phase if why else None,
         "proven": [place._asdict() for place in why.proven] if why else [],
         "possible": [place._asdict() for place in why.possible] if why else [],
         "notes": why.notes if why else [],
-        "parting": traced_runs.as_json(checked.parting) if checked.parting else None,
+        "parting": checked.parting._asdict() if checked.parting else None,
         "seeds": {
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },
@@ -257,14 +239,7 @@ def as_text(checked: Checked) -> str:
         lines.append(f"{'Also' if checked.difference.files else 'Only'} {values} {differs}, and {looks}.")
     if checked.not_compared:
         lines.append(f"Not compared, since they look like times: {', '.join(checked.not_compared)}.")
-    if python := _python(checked.words):
-        lines.append(f"{checked.words[0]} is {python}.")
     return "\n".join(lines)
-
-
-def _python(words: Sequence[str]) -> str | None:
-    """The interpreter that a command finds on PATH; none if it names a file, or another program."""
-    return shutil.which(words[0]) if words[0].startswith("python") and "/" not in words[0] else None
 
 
 def _reproducible(checked: Checked) -> list[str]:

@@ -1,10 +1,9 @@
 """Does a program that was stopped go on to the same end? It is stopped twice, and goes on by its own means.
 
 It is stopped in the middle by SIGTERM, which a program may catch to save, and at a random place by SIGKILL, which none
-can. If it ends differently, the first line that differs is found, and the state that it forgets (`forgotten_state.py`).
+can. If it ends differently, the state that it forgets is found (`forgotten_state.py`).
 """
 
-import random
 import re
 import signal
 from collections import Counter
@@ -21,16 +20,14 @@ from toolnoise.checking.launch import Saves, Stop, stamps
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trial_runs import TrialRuns
 
-# Shares of the time of an uninterrupted run; the random one is the same in every check.
-MIDDLE = 0.5
+# Shares of the time of an uninterrupted run.
+MIDDLE, ANYWHERE = 0.5, 0.38
 # After what it has printed, the share of that share.
 SOON = 0.1
-ANYWHERE = random.Random(1).uniform(0.3, 0.9)  # noqa: S311 (no secret)
 # The run that is compared with those that were stopped.
 KEPT = "control-2"
-MOST_SIGNS = 120  # of a line
-NUMBER = r"[-+]?\d+\.\d*(?:e[-+]?\d+)?|nan"
 TIMES = re.compile(r"\d+(:\d\d)+([.,]\d+)?|[\d.]+ ?(ms|us|µs|s|it/s|s/it)(/\w+)?\b")
+NUMBER = r"[-+]?\d+\.\d*(?:e[-+]?\d+)?|nan"
 DIGITS = re.compile(rf"{NUMBER}|\d+")
 PAIR = re.compile(rf"([A-Za-z_]\w*)['\"]?\s*[:=]\s*(['\"]?)(?:{NUMBER})\2")
 
@@ -42,20 +39,13 @@ class Resume(NamedTuple):
     stop_at: re.Pattern | None = None
 
 
-class Line(NamedTuple):
-    """A line of a run that went on, and that of the whole run."""
-
-    resumed: str
-    whole: str
-
-
 class Interruption(NamedTuple):
     """One stop: its signal, what was printed or how many seconds had passed, and what then differs at the end.
 
     `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on, `kept` is
     whether it had left a checkpoint, where it is known to leave one. `late` is whether it then saved no more: perhaps
     nothing was left to train. `anew` is whether it then printed again what it had printed before; None if it prints
-    nothing that shows it. `line` is the first that it then printed differently from the whole run.
+    nothing that shows it.
     """
 
     signal: str
@@ -63,7 +53,6 @@ class Interruption(NamedTuple):
     difference: Difference | None = None
     seconds: float | None = None
     kept: bool = False
-    line: Line | None = None
     late: bool = False
     anew: bool | None = False
 
@@ -113,16 +102,13 @@ def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, contr
     left, printed = stamps(places), runs.printed(name)
     difference = differences.between(control, runs.resumed(name, how.words))
     whole, resumed = runs.printed(KEPT), runs.printed(name).removeprefix(printed)
-    one = one._replace(
+    return one._replace(
         difference=difference,
         seconds=runs.seconds[-1],
         kept=bool(left),
         late=bool(left) and left == stamps(places),
         anew=printed_again(whole, printed, resumed),
     )
-    if not difference.files:
-        return one
-    return one._replace(line=first_line(whole, resumed))
 
 
 def _at(stop: Stop, seconds: float) -> str:
@@ -131,22 +117,6 @@ def _at(stop: Stop, seconds: float) -> str:
     if stop.pattern is None:
         return f"{100 * stop.after / seconds:.0f} % of its time"
     return f"'{stop.pattern.pattern}'" + (f" and {stop.after:.2g} s" if stop.after else "")
-
-
-def first_line(whole: str, resumed: str) -> Line | None:
-    """The first line of a run that went on that has other numbers than in the whole run; times do not count.
-
-    Both runs end at the same end, so lines that are alike but for their numbers are paired from the last one on.
-    """
-    lines = [[text.strip() for text in log.replace("\r", "\n").splitlines()] for log in (whole, resumed)]
-    by_shape: dict[str, list[str]] = {}
-    for text in lines[0]:
-        by_shape.setdefault(_shape(text), []).append(text)
-    first = None
-    for text in reversed(lines[1]):
-        if (alike := by_shape.get(_shape(text))) and _untimed(text) != _untimed(other := alike.pop()):
-            first = Line(text, other)
-    return first
 
 
 def printed_again(whole: str, before: str, resumed: str) -> bool | None:
@@ -164,17 +134,8 @@ def printed_again(whole: str, before: str, resumed: str) -> bool | None:
 
 
 def _last_state(line: str) -> str:
-    """What stands of a line at last, such as the end of a progress bar, without times."""
-    return _untimed(line.strip().rpartition("\r")[2])
-
-
-def _shape(text: str) -> str:
-    return re.sub(NUMBER, "#", _untimed(text))
-
-
-def _untimed(text: str) -> str:
-    """A line without what looks like a time."""
-    kept = PAIR.sub(lambda match: "" if is_time(match[1]) else match[0], text)
+    """What stands of a line at last, such as the end of a progress bar, without what looks like a time."""
+    kept = PAIR.sub(lambda match: "" if is_time(match[1]) else match[0], line.strip().rpartition("\r")[2])
     return TIMES.sub("", kept)
 
 
@@ -188,11 +149,8 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     for each in resumed.interruptions:
         if each.difference and each.difference.files:
             lines += [f"After {each.signal}:", *(f"  {part}" for part in differences.parts(each.difference))]
-            if each.line:
-                lines += [f"  printed first: {each.line.resumed[:MOST_SIGNS]}"]
-                lines += [f"  in the whole run: {each.line.whole[:MOST_SIGNS]}"]
-    told = forgotten_state.as_text(resumed.omissions, resumed.unknown)
-    return [*lines, "", *told] if told else lines
+    forgotten = forgotten_state.as_text(resumed.omissions, resumed.unknown)
+    return [*lines, "", *forgotten] if forgotten else lines
 
 
 def as_json(resumed: Resumed) -> dict[str, Any]:
@@ -200,11 +158,7 @@ def as_json(resumed: Resumed) -> dict[str, Any]:
     return {
         "passed": resumed.passed,
         "interruptions": [
-            each._asdict()
-            | {
-                part: value and value._asdict()
-                for part, value in (("difference", each.difference), ("line", each.line))
-            }
+            each._asdict() | {"difference": each.difference and each.difference._asdict()}
             for each in resumed.interruptions
         ],
         "omissions": [lost._asdict() for lost in resumed.omissions],

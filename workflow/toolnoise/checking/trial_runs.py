@@ -1,17 +1,21 @@
-"""Runs of one command, each with an outcome's folder of another name, and what they left."""
+"""Runs of one command, each with an outcome's folder of another name, and what they leave for the next one to read."""
 
 import functools
+import itertools
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple, Self
 
 from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.base.spec import Spec
-from toolnoise.checking import contract, launch, outcome, unmodified
+from toolnoise.checking import launch, outcome, unmodified
 from toolnoise.checking.launch import Stop
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.unmodified import Wanted
@@ -19,6 +23,7 @@ from toolnoise.formulas import outcome_files
 
 # Seconds between runs: seeds from the clock often have whole ones, and must show.
 PAUSE = 1
+MOST_FILES = 20_000
 
 
 class TrialRuns:
@@ -101,7 +106,7 @@ class TrialRuns:
         job, log = self._place("jobs", name).with_suffix(".json"), self._log(name)
         task = self._task(name, varying)
         files.write_json(job, task)
-        variables = {**contract.variables(task, job), **(more or {})}
+        variables = {**launch.variables_of(task, job), **(more or {})}
         if self.seconds:
             time.sleep(PAUSE)
         self.started += 1
@@ -124,7 +129,7 @@ class TrialRuns:
     def _log(self, name: str) -> Path:
         return self.folder / "logs" / f"{name}.log"
 
-    def _task(self, name: str, varying: Sequence[str]) -> contract.Job:
+    def _task(self, name: str, varying: Sequence[str]) -> launch.Job:
         asked = {
             "study_seed": 0,
             **{part: {"name": "check"} for part in ("model", "dataset", "recipe")},
@@ -132,17 +137,17 @@ class TrialRuns:
             "variant": {"name": name if varying else "control", "varying": list(varying)},
             "seed": 1,
         }
-        return contract.job(Spec.read(asked), "check", self._place("outcomes", name), self._place("checkpoints", name))
+        return launch.job_of(Spec.read(asked), "check", self._place("outcomes", name), self._place("checkpoints", name))
 
     def _values(self, name: str, varying: Sequence[str]) -> dict[str, str]:
-        return contract.values(self._task(name, varying)) | self.secret
+        return launch.placeholders_of(self._task(name, varying)) | self.secret
 
     def _outcome(self, out: Path, log: Path, before: Mapping[Path, tuple[int, ...]]) -> Outcome:
         printed = unmodified.collect(self.wanted, before, log, out)
         result = outcome.result_of(out)
         # A file that --output names is compared as it is: it need not keep the contract.
         if result is not None and result not in before:
-            left = outcome.read(out)
+            left = outcome.read_outcome(out)
         elif before or printed:
             left = Outcome(out)
         else:
@@ -167,3 +172,57 @@ def _which(name: str, number: int) -> str:
     """A run by its name and its number."""
     numbers = {1: "the first run", 2: "the second run, with the same seeds"}
     return f"{name} ({numbers.get(number, f'run {number}')})"
+
+
+# What a run leaves in the folder that it is started in
+
+
+def stamps_here() -> dict[str, tuple[int, int]]:
+    """Each file below the folder that a program is started in, with its size and time; hidden folders are left out."""
+    files = {}
+    for path in itertools.islice(outcome.files_below(Path()), MOST_FILES):
+        with suppress(OSError):
+            status = path.stat()
+            files[str(path)] = status.st_size, status.st_mtime_ns
+    return files
+
+
+class LeftFiles(NamedTuple):
+    """Files that were not there before the first run, but for those that are compared."""
+
+    names: list[str]
+
+    @classmethod
+    def since(cls, before: dict[str, tuple[int, int]], compared: Sequence[str]) -> Self:
+        """What is there now and was not before; a file that was there is the user's own."""
+        outputs = {str(Path(name)) for name in compared}
+        return cls([name for name in stamps_here() if name not in before and name not in outputs])
+
+    def has(self, text: str) -> bool:
+        """Whether a text names one of the files, or the folder that it is in."""
+        path = Path(text)
+        files = map(Path, self.names)
+        return bool(path.name) and any(path.name == file.name or path in file.parents for file in files)
+
+    def run_without(self, runs: TrialRuns) -> Outcome | None:
+        """Run the program while the files are elsewhere, and put back those that the run has not written."""
+        aside = runs.folder / "aside"
+        moved = [(Path(name), aside / str(number)) for number, name in enumerate(self.names) if Path(name).is_file()]
+        aside.mkdir(exist_ok=True)
+        for path, place in moved:
+            shutil.move(path, place)
+        try:
+            return runs.run("without-left-files")
+        except BadInput:
+            return None
+        finally:
+            for path, place in moved:
+                if not path.exists():
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.move(place, path)
+
+
+def few_of(names: Sequence[str]) -> str:
+    """A few names of many."""
+    more = f" and {len(names) - 2} more files" if len(names) > 2 else ""
+    return f"{', '.join(names[:2])}{more}" if more else " and ".join(names)

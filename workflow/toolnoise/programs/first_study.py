@@ -21,7 +21,7 @@ from toolnoise.base.arrays import npz_names
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
-from toolnoise.checking import program_text, ways
+from toolnoise.checking import program_text
 from toolnoise.checking.program_text import HELPED, SourceFile
 from toolnoise.engines import FRAMEWORKS
 from toolnoise.study import strict_yaml
@@ -219,7 +219,7 @@ def _is_model(value: ast.expr | None) -> bool:
 
 
 def _program(text: SourceFile) -> Program:
-    words = {ways.canonical(option): option for option in ways.options_of([text])}
+    words = {program_text.canonical(option): option for option in program_text.options_of([text])}
     options = {name: words[next(filter(words.get, known))] for name, known in OPTIONS.items() if words.keys() & known}
     read = program_text.seeds_read([text])
     sources = tuple(source for source in ALGORITHMIC if source in options or source in read)

@@ -1,6 +1,6 @@
 """The control gate of training programs: what two runs with equal seeds left must be equal bit for bit.
 
-If it is not, the log says in words what differs, since when, and how the cause is found.
+If it is not, the log says in words what differs, and how the cause is found.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ def check(cell: PlaceNames, command: str, records: WholeRuns, *, out: Output) ->
         difference = differences.between(first, other)
         if difference.files:
             words = command_words.words(command)
-            why = diagnosis.unobserved(difference, program_text.sources(words, Path()), words)
+            why = diagnosis.unobserved(program_text.sources(words, Path()), words)
             print("\n".join(diagnosis.different(difference, why)), flush=True)
             what = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
             wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"

@@ -26,7 +26,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Aside, Inputs, Output, outside, unrepeatable
 from toolnoise.base.spec import Spec
 from toolnoise.base.timings import Timings
-from toolnoise.checking import contract, launch, outcome
+from toolnoise.checking import launch, outcome
 from toolnoise.checking.outcome import EPOCH, Outcome
 from toolnoise.checking.redaction import Redaction
 from toolnoise.engines import accelerators
@@ -68,10 +68,10 @@ def train(
     shutil.rmtree(out, ignore_errors=True)
     for needed in (out, kept):
         needed.mkdir(parents=True, exist_ok=True)
-    job = contract.job(spec, study, out, kept)
+    job = launch.job_of(spec, study, out, kept)
     files.write_json(job_file, job)
     observed = _observed(spec)
-    variables = contract.variables(job, job_file) | observed["variables"] | interpreter_variables(spec.hardware.json)
+    variables = launch.variables_of(job, job_file) | observed["variables"] | interpreter_variables(spec.hardware.json)
     words = command_words.words(model["command"])
     if job["deterministic"] and "deterministic" in model:
         words += command_words.words(model["deterministic"])
@@ -79,12 +79,12 @@ def train(
     limit = model["limit"] * 60 if "limit" in model else None
     environment.forget_numerical()
     with timings.measure("training"):
-        _launch(command_words.filled(words, contract.values(job) | secret), variables, folder, limit, secret)
+        _launch(command_words.filled(words, launch.placeholders_of(job) | secret), variables, folder, limit, secret)
     for text in (out / outcome_files.HISTORY, out / outcome_files.METRIC):
         # Before it is read: an error would quote it.
         if text.is_file() and text.stat().st_size <= outcome.MOST_TEXT:
             Redaction(secret).require_absent(text, text.read_bytes())
-    left = outcome.read(out)
+    left = outcome.read_outcome(out)
     Redaction(secret).require_absent(out, "\n".join([*(left.weights or {}), *left.groups]).encode())
     require_kind(left, model["outcome"])
     write(left, spec, weights, history, record, observed, timings)
@@ -232,7 +232,7 @@ def adopt(spec: Spec, *, weights: Output, history: Output, record: Output) -> di
     folder = _adopted(spec)
     if not folder.is_dir():
         raise BadInput(folder, "", "no such folder", "what `toolnoise adopt` wrote beside the study")
-    left = outcome.read(folder)
+    left = outcome.read_outcome(folder)
     require_kind(left, spec.model.outcome)
     observed = {**environment.machine(), "origin": UNKNOWN}
     write(left, spec, weights, history, record, observed, Timings())

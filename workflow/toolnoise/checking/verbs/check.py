@@ -55,9 +55,7 @@ VERB = Verb(
         "--trace": flag("if two runs differ, show the first operation that differs"),
         "--resume": flag("also stop and resume the program, and compare with a whole run"),
         "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
-        "--checkpoint": _again(
-            "FILE", "a file or folder that it goes on from, removed before a run starts anew (as its text says)"
-        ),
+        "--checkpoint": _again("FILE", "a file or folder that it goes on from, removed before a run starts anew"),
         "--stop-at": option(
             "REGEX", "stop it when it has printed this, such as 'epoch 2' (two saves, or half the time)"
         ),

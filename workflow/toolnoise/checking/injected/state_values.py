@@ -1,39 +1,35 @@
 """All that a program's variables lead to, and all generators: of each its kind, a digest, and what a person reads."""
 
 import gc
-import hashlib
 import inspect
 import itertools
+import math
 import re
 import sys
 import time
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from toolnoise_state.kinds import (
-    ARRAY,
-    AVERAGES,
-    GENERATOR,
-    ITEMS,
-    MOST_VALUES,
-    NUMBER,
-    OPTIMISER,
-    OTHER,
-    POSITION,
-    SAMPLER,
-    SCALER,
-    SCHEDULER,
-    WEIGHTS,
-)
-from toolnoise_state.loops import is_own, stack
+from toolnoise_injected import kinds
+from toolnoise_injected.digests import digest
+from toolnoise_injected.loops import stack
+from toolnoise_injected.places import name_of
+from toolnoise_injected.values import array_of, crc_of, global_generators, state_of
 
 MOST_SECONDS, MOST_NAMES = 60, 5
 AVERAGE = re.compile(r"(^|[._])(ema|swa|shadow|polyak|avg|averaged?)(_|\d|\b)|(EMA|Averaged|MovingAverage)", re.ASCII)
 # By the name of a class in an object's line of descent.
-CLASSES = {"Optimizer": OPTIMISER, "LRScheduler": SCHEDULER, "GradScaler": SCALER, "Sampler": SAMPLER}
+CLASSES = {
+    "Optimizer": kinds.OPTIMISER,
+    "LRScheduler": kinds.SCHEDULER,
+    "GradScaler": kinds.SCALER,
+    "Sampler": kinds.SAMPLER,
+}
+# Classes of generators that are looked for where no variable leads.
+WITHOUT_NAMES = ("Generator", "RandomState", "SeedGenerator")
 # These names say nothing to a person.
 SILENT = {"_parameters", "_buffers", "_modules"}
 # Modules of Python's own whose objects hold values of the program.
@@ -47,14 +43,14 @@ NO_STATE = (
 def own_modules() -> list[types.ModuleType]:
     """The program's own modules, the one that was started among them."""
     modules = [each for each in list(sys.modules.values()) if isinstance(each, types.ModuleType)]
-    return [each for each in modules if each.__name__ == "__main__" or is_own(getattr(each, "__file__", None) or "")]
+    return [each for each in modules if each.__name__ == "__main__" or name_of(getattr(each, "__file__", None) or "")]
 
 
 def roots(frame: types.FrameType) -> list[tuple[str, Any]]:
     """The program's variables: those of its modules, then those of its functions that run, the innermost last."""
     variables: dict[str, Any] = {}
     for each in stack(frame):
-        if is_own(each.f_code.co_filename) and each.f_code.co_name != "<module>":
+        if name_of(each.f_code.co_filename) and each.f_code.co_name != "<module>":
             variables = each.f_locals | variables
     for module in own_modules():
         prefix = "" if module.__name__ == "__main__" else f"{module.__name__}."
@@ -77,36 +73,31 @@ class Values:
 
     def __init__(self, variables: Iterable[tuple[str, Any]]) -> None:
         """Look at everything, at most MOST_SECONDS."""
-        self.leaves: dict[str, tuple[str, str, str, str]] = {}
-        self.generators: dict[str, Callable[[], bytes]] = {}
+        self.leaves: dict[str, tuple[str, int, str, str]] = {}
+        self.generators: dict[str, Callable[[], int]] = {}
         self.names: dict[str, list[str]] = {}
         # The objects are kept, so that no other one gets the number of one that was seen.
         self._paths: dict[int, str] = {}
         self._kept: list[Any] = []
-        self.libraries = {name: sys.modules.get(name) for name in ("numpy", "torch", "jax", "keras")}
         until = time.monotonic() + MOST_SECONDS
         # Breadth first: each object has its shortest path. With it go its kind, and the object that has that kind.
-        waiting = deque((path, OTHER, path, value) for path, value in variables)
-        while waiting and len(self.leaves) < MOST_VALUES and time.monotonic() < until:
+        waiting = deque((path, kinds.OTHER, path, value) for path, value in variables)
+        while waiting and len(self.leaves) < kinds.MOST_VALUES and time.monotonic() < until:
             # An object may refuse any question: then it is left out, and the program goes on.
             with suppress(Exception):
                 waiting.extend(self._look(*waiting.popleft()))
         self.is_whole = not waiting
-        self._without_names()
-        self._of_libraries()
+        self._further_generators()
 
-    def _add(self, path: str, kind: str, owner: str, content: bytes, shown: str = "") -> None:
-        self.leaves[path] = kind, hashlib.blake2b(content, digest_size=16).hexdigest(), shown, owner
-
-    def _generator(self, path: str, maker: str, state: Callable[[], bytes]) -> None:
-        self.generators[path] = state
-        self._add(path, GENERATOR, path, state(), maker)
+    def _generator(self, path: str, maker: str, *values: Any) -> None:
+        self.generators[path] = lambda: digest([state_of(each) for each in values])
+        self.leaves[path] = kinds.GENERATOR, self.generators[path](), maker, path
 
     def _look(self, path: str, kind: str, owner: str, value: Any) -> list[tuple[str, str, str, Any]]:
         """Note a value, or return its parts."""
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
-            shown = repr(value)
-            self._add(path, NUMBER if kind == OTHER else kind, owner, shown.encode(), shown[:80])
+            kind = kinds.NUMBER if kind == kinds.OTHER else kind
+            self.leaves[path] = kind, digest(value), repr(value)[:80], owner
             return []
         if isinstance(value, types.ModuleType):
             return []
@@ -117,21 +108,23 @@ class Values:
         self._paths[id(value)] = path
         self._kept.append(value)
         is_class = isinstance(value, type)
-        if not is_class and (state := state_of(value, self.libraries)):
-            self._generator(path, class_of(value), state)
+        if not is_class and state_of(value) is not None:
+            self._generator(path, class_of(value), value)
             return []
-        if not is_class and (array := array_of(value, self.libraries)):
-            its, content = array
-            self._add(path, its if kind == OTHER or its == GENERATOR else kind, owner, content)
+        array = None if is_class else array_of(value, math.inf)
+        if array is not None and not array.dtype.hasobject:
+            its = _kind_of_array(value)
+            kind = its if kind == kinds.OTHER or its == kinds.GENERATOR else kind
+            self.leaves[path] = kind, crc_of(array, digest(array.shape)), "", owner
             return []
         its = self._kind(path, kind, value)
-        owner = path if its == OTHER or its != kind else owner
+        owner = path if its == kinds.OTHER or its != kind else owner
         if isinstance(value, dict | list | deque):
-            shown = str(len(value))
-            self._add(f"len({path})", ITEMS if its == OTHER else its, owner, shown.encode(), shown)
+            kind, count = kinds.ITEMS if its == kinds.OTHER else its, len(value)
+            self.leaves[f"len({path})"] = kind, digest(count), str(count), owner
         if isinstance(value, types.GeneratorType) and value.gi_frame:
             # One that has not begun has no variables yet.
-            self._add(path, POSITION, path, str(value.gi_frame.f_lasti).encode())
+            self.leaves[path] = kinds.POSITION, value.gi_frame.f_lasti, "", path
         return [(key, its, owner, part) for key, part in parts_of(path, value)]
 
     @staticmethod
@@ -139,31 +132,21 @@ class Values:
         names = [each.__name__ for each in type(value).__mro__]
         if its := next((its for name, its in CLASSES.items() if name in names), None):
             return its
-        return AVERAGES if AVERAGE.search(path) or AVERAGE.search(names[0]) else kind
+        return kinds.AVERAGES if AVERAGE.search(path) or AVERAGE.search(names[0]) else kind
 
-    def _without_names(self) -> None:
-        """The generators that no variable leads to."""
-        count = 0
+    def _further_generators(self) -> None:
+        """The generators that no variable leads to, and the global ones."""
+        every, count = global_generators(), 0
         for value in gc.get_objects():
-            if type(value).__name__ in ("Generator", "RandomState", "SeedGenerator") and id(value) not in self._paths:
-                state = state_of(value, self.libraries)
-                if state and value is not getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None):
-                    count += 1
-                    self._generator(f"without a name ({count})", class_of(value), state)
-
-    def _of_libraries(self) -> None:
-        """The global generators."""
-        import random
-
-        self._generator("random", "random", lambda: repr(random.getstate()).encode())
-        numpy, torch = self.libraries["numpy"], self.libraries["torch"]
-        if numpy and "numpy.random" in sys.modules:
-            self._generator("numpy.random", "numpy.random", lambda: _plain(numpy, numpy.random.get_state(legacy=False)))
-        if torch:
-            self._generator("torch", "torch", lambda: _bytes(torch.get_rng_state()))
-            if torch.cuda.is_available() and torch.cuda.is_initialized():
-                states = torch.cuda.get_rng_state_all
-                self._generator("torch.cuda", "torch.cuda", lambda: b"".join(map(_bytes, states())))
+            is_new = id(value) not in self._paths and not any(value is each for each in every.values())
+            if type(value).__name__ in WITHOUT_NAMES and is_new and state_of(value) is not None:
+                count += 1
+                self._generator(f"without a name ({count})", class_of(value), value)
+        for name, value in every.items():
+            self._generator(name, name, value)
+        torch = sys.modules.get("torch")
+        if torch and torch.cuda.is_available() and torch.cuda.is_initialized():
+            self._generator("torch.cuda", "torch.cuda", *torch.cuda.default_generators)
 
 
 def class_of(value: Any) -> str:
@@ -171,49 +154,12 @@ def class_of(value: Any) -> str:
     return f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
 
 
-def state_of(value: Any, libraries: Mapping[str, Any]) -> Callable[[], bytes] | None:
-    """A function that returns a generator's state; None for anything else."""
-    numpy, torch, name = libraries["numpy"], libraries["torch"], type(value).__name__
-    if name == "Random" and hasattr(value, "getstate"):
-        return lambda: repr(value.getstate()).encode()
-    if numpy and name in ("Generator", "RandomState") and type(value).__module__.startswith("numpy"):
-        bits = value.bit_generator if name == "Generator" else value._bit_generator
-        return lambda: _plain(numpy, bits.state)
-    if torch and isinstance(value, torch.Generator):
-        return lambda: _bytes(value.get_state().cpu())
-    if libraries["keras"] and name == "SeedGenerator":
-        return lambda: numpy.asarray(value.state.value).tobytes()
-    return None
-
-
-def _plain(numpy: Any, state: Any) -> bytes:
-    """A state of dictionaries, numbers and arrays as bytes."""
-    with numpy.printoptions(threshold=sys.maxsize):
-        return repr(state).encode()
-
-
-def array_of(value: Any, libraries: Mapping[str, Any]) -> tuple[str, bytes] | None:
-    """The kind of an array and its bytes; None for anything else."""
-    numpy, jax = libraries["numpy"], libraries["jax"]
-    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "untyped_storage"):
-        return WEIGHTS if value.requires_grad else ARRAY, _bytes(value.detach().cpu().contiguous())
-    if numpy is None:
-        return None
-    if jax and isinstance(value, jax.Array):
-        is_key = jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
-        content = numpy.asarray(jax.random.key_data(value) if is_key else value)
-        # Keys of the older kind are plain arrays of two words.
-        is_key = is_key or (content.dtype == numpy.uint32 and content.shape == (2,))
-        return GENERATOR if is_key else ARRAY, content.tobytes()
-    if hasattr(value, "shape") and callable(getattr(value, "numpy", None)):
-        value = numpy.asarray(value.numpy())
-    if isinstance(value, numpy.ndarray | numpy.generic) and not value.dtype.hasobject:
-        return ARRAY, numpy.ascontiguousarray(value).tobytes() + str(value.shape).encode()
-    return None
-
-
-def _bytes(tensor: Any) -> bytes:
-    return tensor.reshape(-1).view(sys.modules["torch"].uint8).numpy().tobytes()
+def _kind_of_array(value: Any) -> str:
+    is_jax = type(value).__module__.startswith("jax")
+    # Keys of JAX; those of the older kind are plain arrays of two words.
+    if is_jax and (str(value.dtype).startswith("key<") or (str(value.dtype), value.shape) == ("uint32", (2,))):
+        return kinds.GENERATOR
+    return kinds.WEIGHTS if getattr(value, "requires_grad", False) else kinds.ARRAY
 
 
 def parts_of(path: str, value: Any) -> list[tuple[str, Any]]:
@@ -225,7 +171,7 @@ def parts_of(path: str, value: Any) -> list[tuple[str, Any]]:
         names = getattr(value, "_fields", None)
         return [(f"{path}.{names[n]}" if names else f"{path}[{n}]", each) for n, each in enumerate(value)]
     if isinstance(value, types.FunctionType):
-        kept = inspect.getclosurevars(value).nonlocals if is_own(value.__code__.co_filename) else {}
+        kept = inspect.getclosurevars(value).nonlocals if name_of(value.__code__.co_filename) else {}
         return [(f"{path}.{name}", each) for name, each in kept.items()]
     if isinstance(value, types.MethodType):
         return [(path, value.__self__)]
@@ -234,7 +180,7 @@ def parts_of(path: str, value: Any) -> list[tuple[str, Any]]:
         return [(f"{path}.{name}", each) for name, each in variables.items()]
     if isinstance(value, itertools.count):
         return [(path, repr(value))]
-    if isinstance(value, type) and not is_own(getattr(sys.modules.get(value.__module__), "__file__", None) or ""):
+    if isinstance(value, type) and not name_of(getattr(sys.modules.get(value.__module__), "__file__", None) or ""):
         return []
     module = type(value).__module__.partition(".")[0]
     if module == "keras":

@@ -1,47 +1,37 @@
 """Where a program is in its own code: the loops around a line, what counts them, and the functions that run."""
 
 import ast
-import os
+import functools
 import re
 import types
 from pathlib import Path
 from typing import Any
 
+from toolnoise_injected.places import name_of
+
 # Functions of a library with a loop that trains; callbacks, which loop to save, have other names.
 TRAINS = re.compile(r"run|advance|_?(inner_)?(fit|train)\w*")
-LIBRARY = (str(Path(os.__file__).parent) + os.sep, str(Path(__file__).resolve().parents[1]) + os.sep)
-
 Loop = ast.For | ast.While | ast.AsyncFor
 
 
-def is_own(file: str) -> bool:
-    """Whether a file is the program's own: no library's, and not this one."""
-    return bool(file) and not file.startswith(("<", *LIBRARY)) and "site-packages" not in file
+@functools.cache
+def _tree(file: str) -> ast.AST | None:
+    try:
+        return ast.parse(Path(file).read_text("utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return None
 
 
-class Loops:
-    """The loops in files, by the lines within."""
-
-    def __init__(self) -> None:
-        """Read no file yet."""
-        self._trees: dict[str, ast.AST | None] = {}
-
-    def around(self, frame: types.FrameType) -> list[Loop]:
-        """The loops around the line at which a frame is, the outer one first."""
-        name = frame.f_code.co_filename
-        if name not in self._trees:
-            try:
-                self._trees[name] = ast.parse(Path(name).read_text("utf-8"))
-            except (OSError, SyntaxError, ValueError):
-                self._trees[name] = None
-        loops, node, line = [], self._trees[name], frame.f_lineno
-        while node is not None:
-            node = next((each for each in ast.iter_child_nodes(node) if _has(each, line)), None)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                loops = []
-            elif isinstance(node, Loop) and line >= node.body[0].lineno:
-                loops.append(node)
-        return loops
+def loops_around(frame: types.FrameType) -> list[Loop]:
+    """The loops around the line at which a frame is, the outer one first."""
+    loops, node, line = [], _tree(frame.f_code.co_filename), frame.f_lineno
+    while node is not None:
+        node = next((each for each in ast.iter_child_nodes(node) if _has(each, line)), None)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            loops = []
+        elif isinstance(node, Loop) and line >= node.body[0].lineno:
+            loops.append(node)
+    return loops
 
 
 def _has(node: ast.AST, line: int) -> bool:
@@ -81,7 +71,7 @@ def stack(frame: types.FrameType | None) -> list[types.FrameType]:
     frames = []
     while frame:
         code = frame.f_code
-        if is_own(code.co_filename) or ("site-packages" in code.co_filename and TRAINS.fullmatch(code.co_name)):
+        if name_of(code.co_filename) or ("site-packages" in code.co_filename and TRAINS.fullmatch(code.co_name)):
             frames.append(frame)
         frame = frame.f_back
     return frames

@@ -1,7 +1,11 @@
-"""One process of a program, watched for its save, or for the line at which a process that saved has ended."""
+"""The state of a program at its save, and at the same line after it has resumed: seen from within its process.
 
-import importlib.machinery
-import importlib.util
+A save is a file that is written within a loop. The line that counts is the first of the loop's body, when it is reached
+next: there, the process that saves writes its state and ends. A process that resumes writes its state when it first
+reaches that line after it has read what was saved, and when it is at the same place in its loops.
+"""
+
+import functools
 import inspect
 import json
 import os
@@ -13,8 +17,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from toolnoise_state.loops import LIBRARY, Loops, assigned, counters, first_lines, is_own, stack, value_of
-from toolnoise_state.values import Values, own_modules, roots, scopes
+from toolnoise_injected.imports import after_import
+from toolnoise_injected.loops import assigned, counters, first_lines, loops_around, stack, value_of
+from toolnoise_injected.places import HERE, INSTALLED, name_of
+from toolnoise_injected.state_values import Values, own_modules, roots, scopes
 
 MOST_LINES = 5_000
 # What is written in a loop and hardly a checkpoint, where the places of checkpoints are not known.
@@ -25,13 +31,30 @@ Place = dict[str, int | str]
 State = dict[str, Any]
 
 
-class Observer:
+def start(task: Mapping[str, Any]) -> None:
+    """Observe this process; ranks other than 0 are not observed."""
+    if os.environ.get("RANK", "0") != "0":
+        return
+    observer = _Observer(task)
+    sys.addaudithook(observer.heard)
+    # Libraries that open files past Python: functions by the number of the argument that is a path.
+    wrote, read = observer.wrote, observer.read
+    both = {"save_file": (1, wrote), "load_file": (0, read)}
+    functions: dict[str, dict[str, tuple[int, Callable]]] = {
+        "torch": {"save": (1, wrote)},
+        "h5py": {"File": (0, lambda path, mode: (read if mode == "r" else wrote)(path))},
+        **{f"safetensors.{library}": both for library in ("torch", "numpy", "flax", "tensorflow")},
+    }
+    after_import({name: functools.partial(_wrap, wrapped) for name, wrapped in functions.items()})
+
+
+class _Observer:
     """Watches one process of a program."""
 
     def __init__(self, task: Mapping[str, Any]) -> None:
         """Wait for a save, or for the line at which a process that saved has ended."""
         self.task, self.resumes = task, task["resumes"]
-        self._loops, self._busy = Loops(), False
+        self._busy = False
         # The lines that are waited for, by file; the files of this save; the number of saves.
         self._lines: dict[str, list[tuple[int, int]]] = {}
         self._written: list[str] = []
@@ -41,7 +64,7 @@ class Observer:
         self._has_read = False
         self._states: dict[str, State] = {}
         self._drawn: dict[str, tuple[str, int, bool]] = {}
-        self._watched: dict[str, tuple[Callable[[], bytes], bytes]] = {}
+        self._watched: dict[str, tuple[Callable[[], int], int]] = {}
         self._steps, self._reached, self._last = 0, 0, ("", 0)
         if self.resumes:
             self._saved = json.loads(Path(task["saved"]).read_text())
@@ -91,11 +114,11 @@ class Observer:
         frames = stack(sys._getframe(2))
         lines: dict[str, list[tuple[int, int]]] = {}
         for frame in frames:
-            for loop in self._loops.around(frame):
+            for loop in loops_around(frame):
                 lines.setdefault(frame.f_code.co_filename, []).append(first_lines(loop))
             frame.f_trace = self._line
         if lines:
-            self._lines, own = lines, [each for each in frames if is_own(each.f_code.co_filename)]
+            self._lines, own = lines, [each for each in frames if name_of(each.f_code.co_filename)]
             self._written.append(path)
             self._saver = (own[0].f_code.co_filename, own[0].f_lineno) if own else None
             sys.settrace(self._follow)
@@ -104,7 +127,7 @@ class Observer:
     def _is_checkpoint(self, path: str) -> bool:
         if any(path == place or path.startswith(place + os.sep) for place in self.task["places"]):
             return True
-        out = (*self.task["left_out"], *LIBRARY, *NOT_WRITTEN_BY_A_PROGRAM)
+        out = (*self.task["left_out"], HERE, *INSTALLED, *NOT_WRITTEN_BY_A_PROGRAM)
         return self.task["anywhere"] and not path.endswith(NO_CHECKPOINT) and not path.startswith(out)
 
     # Lines
@@ -115,7 +138,7 @@ class Observer:
         waited = self._lines.get(code.co_filename, ())
         if waited and any(a <= line <= b for a, b in waited for _, _, line in code.co_lines() if line):
             return self._line
-        return self._line if self._watched and is_own(code.co_filename) else None
+        return self._line if self._watched and name_of(code.co_filename) else None
 
     def _line(self, frame: types.FrameType, event: str, _value: Any) -> Callable:
         """Hear of a line that is reached."""
@@ -192,16 +215,16 @@ class Observer:
         """Where the program is in its loops, by what counts them."""
         place: Place = {}
         for each in stack(frame):
-            for name in (name for loop in self._loops.around(each) for name in counters(loop)):
+            for name in (name for loop in loops_around(each) for name in counters(loop)):
                 value = value_of(name, each)
                 if isinstance(value, int | str) and not isinstance(value, bool):
                     place.setdefault(name, value)
         return place
 
-    def _state(self, frame: types.FrameType) -> tuple[State, Mapping[str, Callable[[], bytes]]]:
+    def _state(self, frame: types.FrameType) -> tuple[State, Mapping[str, Callable[[], int]]]:
         """All that the program's variables lead to; and the generators among it."""
         values = Values(roots(frame))
-        loops = [loop for each in stack(frame) for loop in self._loops.around(each)]
+        loops = [loop for each in stack(frame) for loop in loops_around(each)]
         state = {
             "place": self._place(frame),
             "line": (frame.f_code.co_filename, frame.f_lineno),
@@ -223,49 +246,21 @@ class Observer:
         scratch.replace(file)
 
 
-class Finder:
-    """Hears of libraries that open files past Python: their functions are wrapped once they are imported."""
-
-    def __init__(self, observer: Observer) -> None:
-        """Wrap functions by the number of the argument that is a path."""
-        wrote, read = observer.wrote, observer.read
-        both = {"save_file": (1, wrote), "load_file": (0, read)}
-        self._wrapped: dict[str, dict[str, tuple[int, Callable]]] = {
-            "torch": {"save": (1, wrote)},
-            "h5py": {"File": (0, lambda path, mode: (read if mode == "r" else wrote)(path))},
-            **{f"safetensors.{library}": both for library in ("torch", "numpy", "flax", "tensorflow")},
-        }
-
-    def find_spec(self, name: str, _path: Any, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """Find a module as usual, and wrap its functions when it has run."""
-        wrapped = self._wrapped.pop(name, None)
-        spec = importlib.util.find_spec(name) if wrapped else None
-        if spec and spec.loader:
-            execute = spec.loader.exec_module
-
-            def exec_module(module: types.ModuleType) -> None:
-                execute(module)
-                for function, (number, hear) in wrapped.items():
-                    _wrap(module, function, number, hear)
-
-            spec.loader.exec_module = exec_module
-        return spec
+def _wrap(functions: Mapping[str, tuple[int, Callable]], module: types.ModuleType) -> None:
+    """Have functions of a module report the path that they are given, or the making of an object its path and mode."""
+    for name, (number, hear) in functions.items():
+        original = getattr(module, name)
+        is_class = inspect.isclass(original)
+        wrapped = _reporting(original.__init__ if is_class else original, number, hear, is_class=is_class)
+        setattr(*((original, "__init__") if is_class else (module, name)), wrapped)
 
 
-def _wrap(module: types.ModuleType, name: str, number: int, hear: Callable) -> None:
-    """Have a function report the path that it is given, or the making of an object the path and the mode."""
-    original = getattr(module, name)
-    is_class = inspect.isclass(original)
-    called = original.__init__ if is_class else original
-
-    def heard(*arguments: Any, **named: Any) -> Any:
+def _reporting(called: Callable, number: int, hear: Callable, *, is_class: bool) -> Callable:
+    def reporting(*arguments: Any, **named: Any) -> Any:
         given = arguments[is_class + number :]
         if given and isinstance(given[0], str | os.PathLike):
             mode = [*given[1:], named.get("mode", "r")][0]
             hear(given[0], *[mode] * is_class)
         return called(*arguments, **named)
 
-    if is_class:
-        original.__init__ = heard
-    else:
-        setattr(module, name, heard)
+    return reporting

@@ -1,11 +1,14 @@
-"""What a program forgets when it resumes is named first, with its line; nothing is named if nothing is forgotten."""
+"""What a checkpoint lacks changes the end and is named first, with its line; one that lacks nothing passes."""
 
+import html
+import json
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from toolnoise.base.program import ROOT
 from toolnoise.checking import forgotten_state, unmodified
 from toolnoise.checking.trial_runs import TrialRuns
 
@@ -112,25 +115,28 @@ net = nn.Sequential(nn.Linear(5, 8), nn.Dropout(0.3), nn.Linear(8, 1))
 adam = torch.optim.Adam(net.parameters(), 0.01)  # made: adam
 schedule = torch.optim.lr_scheduler.StepLR(adam, 2)  # made: schedule
 average = torch.optim.swa_utils.AveragedModel(net)  # made: average
+scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10, growth_interval=3)  # made: scaler
 first = 0
 if os.path.exists("last.npz"):
     last = torch.load("last.npz", weights_only=False)
-    for part, state in zip((net, adam, schedule, average), last["states"]):
+    for part, state in zip((net, adam, schedule, average, scaler), last["states"]):
         part.load_state_dict(state)
     torch.set_rng_state(last["generator"])
     first = last["epoch"] + 1
 for epoch in range(first, 6):
     for a, b in zip(x.split(16), y.split(16)):
         adam.zero_grad()
-        nn.functional.mse_loss(net(a), b).backward()  # made: dropout
-        adam.step()
+        scaler.scale(nn.functional.mse_loss(net(a), b)).backward()  # made: dropout
+        scaler.step(adam)
+        scaler.update()
     average.update_parameters(net)
     schedule.step()
-    states = [part.state_dict() for part in (net, adam, schedule, average)]
+    states = [part.state_dict() for part in (net, adam, schedule, average, scaler)]
     torch.save({"states": states, "generator": torch.get_rng_state(), "epoch": epoch}, "last.npz")
 torch.save(average.state_dict(), "preds.npy")
 """
-KERAS = (Path(__file__).parent / "drivers/resumed/keras_loop.py").read_text().replace("time.sleep(1)", "None")
+PROGRAMS = Path(__file__).parent / "drivers/resumed"
+KERAS = (PROGRAMS / "keras_loop.py").read_text().replace("time.sleep(1)", "None")
 # What is left out of each program, what is then named first, and the mark of the line.
 PLANTED = {
     "generator of NumPy": (
@@ -197,8 +203,10 @@ def test_nothing_is_named_in_a_program_that_keeps_all(text, forgotten):
 
 def test_each_state_of_pytorch_that_is_forgotten_is_named_by_its_kind(forgotten, skip_without):
     skip_without("torch")
-    assert forgotten(TORCH) == NOTHING
-    text = TORCH.replace("zip((net, adam, schedule, average), ", "zip((net,), ")
+    # Until its first step, a scaler has no state to compare.
+    unscaled = TORCH.replace("scaler.scale(", "(").replace("scaler.step(adam)", "adam.step()")
+    assert forgotten(unscaled.replace("scaler.update()", "None")) == NOTHING
+    text = TORCH.replace("zip((net, adam, schedule, average, scaler), ", "zip((net,), ")
     text = text.replace('    torch.set_rng_state(last["generator"])\n', "")
     omissions, _ = forgotten(text)
     lines = {line.partition("# made: ")[2]: number for number, line in enumerate(text.splitlines(), 1)}
@@ -206,6 +214,7 @@ def test_each_state_of_pytorch_that_is_forgotten_is_named_by_its_kind(forgotten,
         ("the state of the generator of PyTorch", lines["dropout"]),
         ("the optimiser adam", lines["adam"]),
         ("the scheduler of the learning rate schedule", lines["schedule"]),
+        ("the scaler of the loss scaler", lines["scaler"]),
         ("the average of the weights average", lines["average"]),
     ]
 
@@ -216,3 +225,85 @@ def test_keras_forgets_the_generators_of_its_dropout_layers(forgotten, skip_with
     assert [lost.what for lost in omissions] == ["the state of the generator net.dropout.seed_generator"]
     assert omissions[0].code == "net = keras.Sequential("
     assert forgotten(KERAS, "kept") == NOTHING
+
+
+# `check --resume`
+
+
+@pytest.mark.long
+def test_a_program_that_keeps_all_goes_on_to_the_same_bits(toolnoise, tmp_path):
+    text = FUNCTIONS.replace('"last.npz"', 'os.environ["TOOLNOISE_CHECKPOINT"] + "/last.npz"')
+    text = text.replace("            rate *= 0.98\n", "            rate *= 0.98\n            time.sleep(0.05)\n")
+    text = text.replace(
+        "    for epoch in range(first, 5):", "    for epoch in range(first, 5):\n        print('epoch', epoch)"
+    )
+    (tmp_path / "train.py").write_text(f"import time\n{text}")
+    options = ["--sources", "", "--output", "preds.npy", "--resume", "--stop-at", "epoch 2", "--json"]
+    done = toolnoise(tmp_path, "check", *options, "--", sys.executable, "-u", "train.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)["resumed"]
+    assert found["omissions"] == []
+    assert [each["signal"] for each in found["interruptions"]] == ["SIGTERM", "SIGKILL"]
+    assert [each["difference"]["files"] for each in found["interruptions"]] == [[], []]
+    assert all(each["kept"] and not each["anew"] for each in found["interruptions"])
+
+
+@pytest.mark.long
+def test_a_program_without_a_checkpoint_starts_anew_which_is_no_pass(toolnoise, tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import time\nimport numpy as np\nprint('epoch 1', flush=True)\ntime.sleep(2)\nnp.save('preds.npy', [1, 2])\n"
+    )
+    options = ["--sources", "", "--output", "preds.npy", "--stop-at", "epoch 1"]
+    done = toolnoise(tmp_path, "check", *options, "--", sys.executable, "train.py")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "equal, but without a checkpoint: it started anew" in done.stdout
+
+
+# The package that a program needs, and what its faulty version changes.
+FAULTY = {
+    "lightning_loop": ("pytorch_lightning", ("num_workers=0", "num_workers=1")),
+    "keras_loop": ("keras", ("Dropout(0)", "Dropout(0.2)")),
+}
+
+
+@pytest.fixture(params=FAULTY)
+def resumed_trainer(request, toolnoise, tmp_path, skip_without):
+    package, change = FAULTY[request.param]
+    skip_without(package)
+    text = (PROGRAMS / f"{request.param}.py").read_text()
+
+    def start(*, faulty):
+        assert text.count(change[0]) == 1
+        (tmp_path / "train.py").write_text(text.replace(*change) if faulty else text)
+        options = ["--sources", "", "--output", "preds.npy", "--resume", "--checkpoint", "kept", "--json"]
+        done = toolnoise(tmp_path, "check", *options, "--", sys.executable, "-W", "ignore", "train.py")
+        assert done.stdout, done.stderr
+        return done, json.loads(done.stdout)["resumed"]
+
+    return start
+
+
+@pytest.mark.long
+def test_a_clean_trainer_goes_on_to_the_same_bits_and_a_faulty_one_does_not(resumed_trainer):
+    done, found = resumed_trainer(faulty=False)
+    assert done.returncode == 0, done.stdout
+    assert [each["difference"]["files"] for each in found["interruptions"]] == [[], []]
+    assert all(each["kept"] for each in found["interruptions"])
+    done, found = resumed_trainer(faulty=True)
+    assert done.returncode == 1, done.stdout
+    assert any(each["difference"]["files"] for each in found["interruptions"])
+
+
+@pytest.mark.long
+def test_readmes_picture_shows_what_is_found_in_the_example(toolnoise, tmp_path):
+    (tmp_path / "examples").mkdir()
+    program = "examples/forgets_its_order.py"
+    (tmp_path / program).write_text((ROOT / program).read_text())
+    options = ["--resume", "--checkpoint", "last.npz", "--output", "preds.npy"]
+    done = toolnoise(tmp_path, "check", *options, "--", sys.executable, program)
+    assert done.returncode == 1, done.stdout + done.stderr
+    picture = html.unescape((ROOT / "docs/gallery/terminal.svg").read_text())
+    shown = re.findall("<text .*?>(.*?)</text>", picture.partition(f"{program}</text>")[2])
+    found = " ".join(done.stdout.split())
+    assert len(shown) > 5
+    assert [line for line in shown if line != "[...]" and " ".join(line.split()) not in found] == []

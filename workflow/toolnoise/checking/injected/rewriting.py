@@ -6,27 +6,23 @@ is installed is left alone, and so are functions that a compiler reads (Numba, t
 
 import ast
 import builtins
+import copy
 import importlib.util
 import os
 import re
 import sys
-import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType
 from typing import Any
 
-from toolnoise_observer import recording
+from toolnoise_injected import in_turn, recording
+from toolnoise_injected.places import name_of
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-STARTED = os.path.join(os.getcwd(), "")
-INSTALLED = tuple(
-    {os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
-PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", f"{os.sep}toolnoise{os.sep}")
 # The names under which the rewritten code finds the recorder: no program has them, and pickled functions keep them.
-CALL, ITERATE, ADDED, AWAITED = (f"_toolnoise_{what}" for what in ("call", "iterate", "added", "awaited"))
-STARTING = "_toolnoise_script"
+CALL, ITERATE, ADDED, AWAITED, STEPPED, HOT, STARTING = (
+    f"_toolnoise_{what}" for what in ("call", "iterate", "added", "awaited", "stepped", "hot", "script")
+)
 # Calls that look at the frame of their caller, and plain ones that give equal results for equal inputs.
 FRAMES = {
     *("super", "locals", "globals", "vars", "dir", "eval", "exec", "compile", "breakpoint", "currentframe", "stack"),
@@ -38,24 +34,31 @@ PLAIN = {
     *("hasattr", "setattr", "int", "float", "type", "zip", "enumerate", "round", "property", "print", "slice"),
     *("ValueError", "TypeError", "RuntimeError", "KeyError"),
 }
+# What stands once in a text.
+DECLARATIONS = (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 COMPILED = re.compile(r"\b(njit|numba|vectorize|guvectorize|stencil|triton|torch\.compile)\b|\bcuda\.jit\b")
 
 
-def install(arguments: Sequence[str], log: Any) -> None:
-    """Rewrite all code of the user that this process imports or starts from now on."""
-    for name, function in (
+def start(task: Mapping[str, Any]) -> None:
+    """Observe this process: rewrite all code of the user that it imports or starts from now on."""
+    recording.start(task)
+    if task["in_turn"]:
+        in_turn.install()
+    for name, value in (
         (CALL, recording.call),
         (ITERATE, recording.iterate),
         (ADDED, recording.added),
         (AWAITED, recording.awaited),
+        (STEPPED, recording.stepped),
+        (HOT, recording.hot),
         (STARTING, _as_script),
     ):
-        setattr(builtins, name, function)
+        setattr(builtins, name, value)
     read = SourceFileLoader.get_code
 
     def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
         path = loader.get_filename(name)
-        if not is_user(path):
+        if not name_of(path):
             return read(loader, name)
         try:
             return rewritten(loader.get_data(path), path, starts=isinstance(loader, _ScriptLoader))
@@ -66,26 +69,14 @@ def install(arguments: Sequence[str], log: Any) -> None:
     SourceFileLoader.get_code = get_code
     sys.path_hooks.insert(0, _hook)
     words = getattr(sys, "orig_argv", [])
-    if arguments[:1] == ["-c"] and "-c" in words and "multiprocessing" not in words[words.index("-c") + 1]:
-        _rewrite_command_line(log)
-
-
-def name_of(path: str) -> str:
-    """The file of some code as a person would write it."""
-    return os.path.abspath(path).removeprefix(STARTED)
-
-
-def is_user(path: str) -> bool:
-    """Whether a file is the user's own code: not of Python, of an installed package or of the observer."""
-    path = os.path.abspath(path)
-    return not (path.startswith((HERE, *INSTALLED)) or any(part in path for part in PACKAGES))
+    if sys.argv[:1] == ["-c"] and "-c" in words and "multiprocessing" not in words[words.index("-c") + 1]:
+        _rewrite_command_line()
 
 
 def rewritten(source: bytes | str, path: str, *, starts: bool = False) -> CodeType:
     """The code of a file, with its calls handed to the recorder."""
     tree = ast.parse(source, path)
-    name = name_of(path) if path != "<string>" else "-c"
-    tree = _Rewriter(name).visit(tree)
+    tree = _Rewriter(name_of(path)).visit(tree)
     if starts:
         first = ast.parse(f"{STARTING}(globals())").body[0]
         # A docstring and `from __future__` have to stand before it.
@@ -94,7 +85,7 @@ def rewritten(source: bytes | str, path: str, *, starts: bool = False) -> CodeTy
             place += 1
         tree.body.insert(place, first)
     ast.fix_missing_locations(tree)
-    recording.user_files.add(path)
+    recording.rewritten_files.add(path)
     return compile(tree, path, "exec", dont_inherit=True)
 
 
@@ -109,12 +100,29 @@ def _is_future(node: ast.stmt) -> bool:
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, file: str) -> None:
         self._file, self._shared = file, [set[str]()]
+        # Whether what is visited is done so often that only its branches are recorded.
+        self._is_hot = False
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node; in the hot version of a loop, expressions stay as they are."""
+        return node if self._is_hot and isinstance(node, ast.expr) else super().visit(node)
+
+    def _branch(self, node: ast.AST) -> ast.AST:
+        """Visit what is done now and then: it is recorded, also within a hot loop."""
+        before, self._is_hot = self._is_hot, False
+        self.generic_visit(node)
+        self._is_hot = before
+        return node
+
+    visit_If = visit_ExceptHandler = visit_match_case = visit_ClassDef = _branch
+
+    def _place(self, node: ast.AST) -> ast.Constant:
+        # Calls in a chain start at one place.
+        return ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}-{node.end_lineno}.{node.end_col_offset}")
 
     def _handed(self, function: str, node: ast.AST, *parts: ast.expr) -> ast.expr:
         """A call of the recorder in the place of an expression."""
-        # Calls in a chain start at one place.
-        place = ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}-{node.end_lineno}.{node.end_col_offset}")
-        call = ast.Call(ast.Name(function, ast.Load()), [place, *parts], [])
+        call = ast.Call(ast.Name(function, ast.Load()), [self._place(node), *parts], [])
         return ast.copy_location(call, node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -130,8 +138,24 @@ class _Rewriter(ast.NodeTransformer):
         return handed
 
     def visit_For(self, node: ast.For) -> ast.AST:
+        self.visit_While(node)
+        if not self._is_hot:
+            node.iter = self._handed(ITERATE, node.iter, node.iter)
+        return node
+
+    def visit_While(self, node: Any) -> Any:
+        """A loop with a second version of its body, for all steps after the first few thousand."""
+        inner = [each for part in node.body for each in ast.walk(part)]
+        if self._is_hot or any(isinstance(each, DECLARATIONS) for each in inner):
+            self.generic_visit(node)
+            return node
+        self._is_hot = True
+        hot = [self.visit(each) for each in copy.deepcopy(node.body)]
+        self._is_hot = False
         self.generic_visit(node)
-        node.iter = self._handed(ITERATE, node.iter, node.iter)
+        test = ast.Compare(self._place(node), [ast.In()], [ast.Name(HOT, ast.Load())])
+        counted = ast.Expr(self._handed(STEPPED, node))
+        node.body = [ast.copy_location(ast.If(test, hot, [counted, *node.body]), node)]
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
@@ -153,13 +177,14 @@ class _Rewriter(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
         # What threads may share: parts of an object, and variables of the module.
-        if not isinstance(node.target, ast.Name) or node.target.id in self._shared[-1]:
+        if not self._is_hot and (not isinstance(node.target, ast.Name) or node.target.id in self._shared[-1]):
             node.value = self._handed(ADDED, node, node.value)
         return node
 
     def _function(self, node: Any) -> ast.AST:
         if any(COMPILED.search(ast.unparse(each)) for each in node.decorator_list):
             return node
+        before, self._is_hot = self._is_hot, False
         inner = (each for each in ast.walk(node) if isinstance(each, ast.Global | ast.Nonlocal))
         self._shared.append({name for each in inner for name in each.names})
         # Annotations are left as they are: some are read as text.
@@ -168,6 +193,7 @@ class _Rewriter(ast.NodeTransformer):
         node.args.kw_defaults = [each and self.visit(each) for each in node.args.kw_defaults]
         node.body = [self.visit(each) for each in node.body]
         self._shared.pop()
+        self._is_hot = before
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = _function
@@ -194,7 +220,7 @@ class _Script:
 
 
 def _hook(path: str) -> _Script:
-    if os.path.isfile(path) and is_user(path) and (path.endswith(".py") or _has_interpreter(path)):
+    if os.path.isfile(path) and name_of(path) and (path.endswith(".py") or _has_interpreter(path)):
         return _Script(os.path.abspath(path))
     raise ImportError(path)
 
@@ -213,13 +239,15 @@ def _as_script(names: dict[str, Any]) -> None:
         sys.path[:1] = [] if getattr(sys.flags, "safe_path", False) else [folder]
 
 
-def _rewrite_command_line(log: Any) -> None:
+def _rewrite_command_line() -> None:
     """Run the text of `python -c` rewritten, in the place of the original."""
+    is_running = False
 
     def instead(event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "cpython.run_command" or log.is_command:
+        nonlocal is_running
+        if event != "cpython.run_command" or is_running:
             return
-        log.is_command = True
+        is_running = True
         try:
             code = rewritten(arguments[0], "<string>")
         except (SyntaxError, ValueError):

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise.checking import other_settings, reproducibility, trial_runs, unmodified, ways
+from toolnoise.checking import other_settings, reproducibility, trial_runs, unmodified
 from toolnoise.checking.other_settings import DRAWS, EQUAL, OTHER, ROUNDING, UNDECIDED
 from toolnoise.checking.outcome import Outcome
 
@@ -47,7 +47,7 @@ def checked(tmp_path):
         (tmp_path / "train.py").write_text(PROGRAM)
         words = [sys.executable, "train.py"]
         command = reproducibility.command(words, seeds, "", None, unmodified.wanted(["preds.npy"], metrics))
-        asked = ways.asked(words, varied, [], higher, without_draws)
+        asked = other_settings.asked(words, varied, [], higher, without_draws)
         return reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
 
     return start
@@ -98,13 +98,6 @@ def test_rounding_changes_floats_alone_and_shrinks(case):
     assert other_settings.verdict(single, None) == (OTHER if single.reshaped else UNDECIDED)
 
 
-def test_few_integers_that_stay_leave_it_undecided():
-    one = Outcome(None, LOGITS, labels=np.zeros(1000, int))
-    gap = other_settings.gap(one, one._replace(logits=LOGITS + 1e-4, labels=np.arange(1000)))
-    assert gap.integers == {"labels.npy": 999}
-    assert other_settings.verdict(gap, gap._replace(largest=1e-12, integers={"labels.npy": 1})) == UNDECIDED
-
-
 def test_files_whose_numbers_are_not_read_are_no_rounding(tmp_path):
     for place, change in (("a", 0), ("b", 1e-4)):
         (tmp_path / place).mkdir()
@@ -142,7 +135,7 @@ def test_results_in_another_order_or_only_some_of_them_are_another_program(tmp_p
     words = [sys.executable, "train.py"]
     wanted = unmodified.wanted(["preds.npy"], ["loss ([-0-9.e]+)"])
     varied = ["two: --workers 2", "three: --workers 3"]
-    asked = ways.asked(words, varied, [], "--double", "")
+    asked = other_settings.asked(words, varied, [], "--double", "")
     command = reproducibility.command(words, "", "", None, wanted)
     found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
     assert [each.verdict for each in found.breaks] == [OTHER, OTHER]
@@ -172,24 +165,24 @@ def test_an_undecided_difference_that_changes_answers_fails(checked):
 
 
 def test_ways_are_variables_first_and_words_after_them():
-    (way,) = ways.asked(["python", "a.py"], ["many threads: A=1 B='2 3' --workers 4 C=5"], [], "", "").ways
+    (way,) = other_settings.asked(["python", "a.py"], ["many threads: A=1 B='2 3' --workers 4 C=5"], [], "", "").ways
     assert way == ("many threads", ["python", "a.py", "--workers", "4", "C=5"], {"A": "1", "B": "2 3"}, None)
 
 
 def test_numbers_of_processes_start_the_program_by_torchrun():
     start = ["python", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-    (way,) = ways.asked(["python", "a.py", "-v"], [], ways.worlds("1,4"), "", "").ways
+    (way,) = other_settings.asked(["python", "a.py", "-v"], [], other_settings.worlds("1,4"), "", "").ways
     assert way == ("world 4", [*start, "4", "a.py", "-v"], {}, None)
-    assert ways.torchrun(["python", "a.py"], "1") == [*start, "1", "a.py"]
+    assert other_settings.torchrun(["python", "a.py"], "1") == [*start, "1", "a.py"]
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: ways.worlds("1,two"), "found 'two'; numbers of processes, such as 1,2,4"),
-        (lambda: ways.torchrun(["sh", "a"], "2"), "found the program 'sh'; python SCRIPT ..."),
-        (lambda: ways.asked(["a"], ["threads"], [], "", ""), "NAME: VARIABLE=VALUE, or NAME: --option"),
-        (lambda: ways.asked(["a"], ["t: A=1", "t: A=2"], [], "", ""), "found 't' twice"),
+        (lambda: other_settings.worlds("1,two"), "found 'two'; numbers of processes, such as 1,2,4"),
+        (lambda: other_settings.torchrun(["sh", "a"], "2"), "found the program 'sh'; python SCRIPT ..."),
+        (lambda: other_settings.asked(["a"], ["threads"], [], "", ""), "NAME: VARIABLE=VALUE, or NAME: --option"),
+        (lambda: other_settings.asked(["a"], ["t: A=1", "t: A=2"], [], "", ""), "found 't' twice"),
     ],
 )
 def test_ways_are_read_strictly(call, said, refused):
@@ -228,40 +221,23 @@ def test_of_draws_whose_seed_nobody_names_it_is_said_that_their_size_is_unknown(
     assert "no seed of its draws is named" in reproducibility.as_text(found)
 
 
-MEAN = """
-import argparse
-import numpy as np
-parser = argparse.ArgumentParser()
-parser.add_argument("--batch_size", type=int, default=24)
-parser.add_argument("--accumulate_grad_batches", type=int, default=1)
-parser.add_argument("--precision", default="32")
-args = parser.parse_args()
-seen = np.arange(args.batch_size * args.accumulate_grad_batches)
-np.save("preds.npy", (seen.mean() * np.array([[0.1, 0.2]])).astype(f"f{int(args.precision) // 8}"))
-"""
-
-
-def test_a_batch_is_read_as_that_of_a_step(tmp_path):
-    (tmp_path / "train.py").write_text(MEAN)
+def test_a_way_may_be_tried_with_a_batch_for_each_process(tmp_path):
+    (tmp_path / "train.py").write_text(PROGRAM)
     words = [sys.executable, "train.py"]
-    asked = ways.asked(words, ["accumulation 2: --accumulate_grad_batches 2"], [], "--precision 64", "")
+    other, instead = (other_settings.Way(name, words, {"WAY": name}) for name in ("other", "none"))
     command = reproducibility.command(words, "", "", None, unmodified.wanted(["preds.npy"], []))
+    asked = other_settings.Asked([other._replace(instead=instead)], ["--double"])
     found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
-    assert [(each.name, each.verdict) for each in found.breaks] == [("accumulation 2 (--batch_size 12)", EQUAL)]
+    assert [(each.name, each.verdict) for each in found.breaks] == [("none", EQUAL)]
     assert found.passed
 
 
-def instead(words, varied, worlds):
-    found = ways.asked(["python", "train.py", *words], varied, worlds, "", "").ways
-    return [way.instead and way.instead.words[-2:] for way in found]
-
-
 def test_the_whole_batch_stays_as_it_is_in_the_other_reading(tmp_path):
-    (tmp_path / "train.py").write_text("parser.add_argument('--batch-size', default=24)\n")
-    assert instead([], [], ["1", "2", "4", "5"]) == [["--batch-size", "12"], ["--batch-size", "6"], None]
-    assert instead([], [], ["2", "4"]) == [["--batch-size", "12"]]
-    assert instead(["--batch-size=8"], [], ["1", "4"]) == [["--batch-size", "2"]]
-    varied = ["a: --gradient_accumulation_steps 3", "b: --grad-accum=4", "c: --workers 2"]
-    assert instead(["--batch-size", "12"], varied, []) == [["--batch-size", "4"], ["--batch-size", "3"], None]
-    # What the unchanged program accumulates, too, divides no batch.
-    assert instead(["--grad-accum", "2"], ["c: --workers 2"], []) == [None]
+    def instead(words, worlds):
+        found = other_settings.asked(["python", "train.py", *words], [], worlds, "", "").ways
+        return [way.instead and way.instead.words[-2:] for way in found]
+
+    (tmp_path / "train.py").write_text("parser.add_argument('--batch_size', default=24)\n")
+    assert instead([], ["1", "2", "4", "5"]) == [["--batch_size", "12"], ["--batch_size", "6"], None]
+    assert instead([], ["2", "4"]) == [["--batch_size", "12"]]
+    assert instead(["--batch_size=8"], ["1", "4"]) == [["--batch_size", "2"]]

@@ -1,8 +1,9 @@
 """What the rewritten code calls: it makes the call, and writes down digests of its inputs and of its result.
 
 A process writes one file, a JSON list a line. A place that is called often is recorded ever more seldom, at the same
-turns in each run. In later runs, the values of some places are kept, and in yet others they take the place of the
-results: only where the inputs are the same, so that a place counts for what arises in it and not before it.
+turns in each run, and after OFTEN turns no longer; nor are the steps of a loop then, but for its branches. In later
+runs, the values of some places are kept, and in yet others they take the place of the results: only where the inputs
+are the same, so that a place counts for what arises in it and not before it.
 """
 
 import atexit
@@ -18,22 +19,12 @@ import time
 import weakref
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType
 from typing import Any
 
-from toolnoise_observer.digests import (
-    digest,
-    global_digests,
-    global_states,
-    holds_run,
-    is_value,
-    parts_of,
-    set_global,
-    set_part,
-    set_state,
-    state_of,
-)
-from toolnoise_observer.plain_code import give_back
+from toolnoise_injected.digests import RUN, count_as_equal, digest, is_value, name_in, parts_of, set_part
+from toolnoise_injected.values import global_digests, global_generators, set_state, state_of
 
 ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
 SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, and the first seconds of it
@@ -47,15 +38,21 @@ MOST_FIXED = 200_000  # turns of a place whose results are kept or forced
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
-# What an event's inputs have: the run's own folder, which counts as equal; a set, whose order does not count;
-# an argument that is a seed by its name.
-MARKS = ("folder", "set", "seed")
+# The kind of a value that cannot be kept, the value, changed arguments, and states of generators.
+NOTHING = ("none", None, [], {}, None)
+# What an event's inputs have: the run's own folder, or a temporary name, which count as equal; a set, whose order does
+# not count; an argument that is a seed by its name.
+MARKS = ("folder", "set", "seed", "temporary")
 # Before the name of what a loop walks through.
 STEP = "next "
 
 # The files whose functions are not recorded themselves: what they call is.
-user_files: set[str] = set()
+rewritten_files: set[str] = set()
 _turns: dict[str, int] = {}
+# Loops, and calls, that are made so often that they are no longer recorded; and calls that may end a loop, which are
+# counted all the same.
+hot: set[str] = set()
+_answers: set[str] = set()
 # The places whose results are kept or forced: at each turn.
 _fixed: set[str] = set()
 _local = threading.local()
@@ -66,12 +63,11 @@ _owners: dict[int, tuple[int, Callable[[], Any] | None]] = {}
 class _Log:
     """What one process writes."""
 
-    def __init__(self, folder: str, plan: dict[str, Any]) -> None:
-        self.folder, self.is_command = folder, False
-        self.kept, self.forced = set(plan.get("keep", ())), set(plan.get("force", ()))
-        self.generators, self.is_constant = plan.get("generators", ()), plan.get("constant", False)
+    def __init__(self, task: Mapping[str, Any]) -> None:
+        self.folder = task["folder"]
+        self.kept, self.forced, self.generators = set(task["keep"]), set(task["force"]), task["generators"]
+        self.is_constant, self.by_turn = task["constant"], task["by_turn"]
         _fixed.update(self.kept | self.forced)
-        self.by_turn = plan.get("by_turn", False)
         self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
@@ -135,7 +131,8 @@ class _Log:
         try:
             data = pickle.dumps(parts)
         except Exception:
-            return
+            # A turn without a value counts as one, too.
+            data = pickle.dumps((*parts[:2], NOTHING))
         self._values.write(data)
         self._values.flush()
 
@@ -161,29 +158,24 @@ class _Log:
 
     def start_globals(self) -> None:
         """Keep, or force, the state that global generators have at the start."""
-        states = None
-        for name in ("random", "numpy.random.mtrand", "torch"):
-            if name in self._seen_globals or name not in sys.modules:
-                continue
-            states = states or global_states()
-            generator = name.removesuffix(".mtrand")
-            if generator not in states:
+        for name, generator in global_generators().items():
+            if name in self._seen_globals:
                 continue
             self._seen_globals.add(name)
             if self.kept:
-                self.keep(START, generator, states[generator])
-            if generator in self.generators:
-                for value in self._pins[START, generator][:1]:
-                    set_global(generator, value)
+                self.keep(START, name, state_of(generator))
+            if name in self.generators:
+                for value in self._pins[START, name][:1]:
+                    set_state(generator, value)
 
 
 _log: Any = None
 
 
-def start(folder: str, plan: dict[str, Any]) -> _Log:
+def start(task: Mapping[str, Any]) -> None:
     """Record this process, and those that are forked from it."""
     global _log
-    _log = _Log(folder, plan)
+    _log = _Log(task)
     atexit.register(_log.end)
 
     def count() -> None:
@@ -197,14 +189,13 @@ def start(folder: str, plan: dict[str, Any]) -> _Log:
         started(thread)
 
     threading.Thread.start = start_thread
-    return _log
 
 
 def _is_users(function: Any) -> bool:
     code = getattr(function, "__code__", None)
     if code is None and isinstance(function, type):
         code = getattr(function.__init__, "__code__", None)
-    return code is not None and code.co_filename in user_files
+    return code is not None and code.co_filename in rewritten_files
 
 
 def _is_due(place: str, turn: int) -> bool:
@@ -223,14 +214,15 @@ def _is_recorded(place: str) -> bool:
 def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """Make a call of the user's code."""
     # A place in a loop comes here each time: what most often decides stands first.
+    if place in hot:
+        return function(*args, **kwargs)
     _turns[place] = turn = _turns.get(place, 0) + 1
-    if turn > OFTEN and turn & (turn - 1) and not _fixed:
+    if turn > OFTEN and not _fixed and place not in _answers:
+        hot.add(place)
+        if _is_users(function):
+            _give_back(function)
         return function(*args, **kwargs)
-    if not _is_due(place, turn) or getattr(_local, "busy", False):
-        return function(*args, **kwargs)
-    if _is_users(function):
-        if turn > OFTEN and not _fixed:
-            give_back(function)
+    if not _is_due(place, turn) or getattr(_local, "busy", False) or _is_users(function):
         return function(*args, **kwargs)
     args = tuple(_followed(place, each) for each in args)
     kwargs = {name: _followed(place, each) for name, each in kwargs.items()}
@@ -241,6 +233,33 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
         event.end(type(error).__name__, is_value_of=False)
         raise
     return event.end(result)
+
+
+def stepped(place: str) -> None:
+    """Count the steps of a loop."""
+    _turns[place] = turn = _turns.get(place, 0) + 1
+    if turn > OFTEN and not _fixed:
+        hot.add(place)
+
+
+def _give_back(function: Any) -> None:
+    """Give a function that is called very often the code that its text says: its calls have been seen often enough."""
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    if type(function) is not FunctionType or not os.path.isfile(code.co_filename):
+        return
+    try:
+        with open(code.co_filename, "rb") as file:
+            waiting = [compile(file.read(), code.co_filename, "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError, OSError):
+        return
+    while waiting:
+        inner = waiting.pop()
+        names = (inner.co_qualname, inner.co_firstlineno, inner.co_freevars)
+        if names == (code.co_qualname, code.co_firstlineno, code.co_freevars):
+            function.__code__ = inner
+            return
+        waiting += [each for each in inner.co_consts if isinstance(each, CodeType)]
 
 
 def _followed(place: str, value: Any) -> Any:
@@ -259,7 +278,7 @@ def iterate(place: str, values: Any) -> Any:
     if isinstance(values, set | frozenset):
         return _in_order(place, values)
     code = getattr(getattr(kind, "__iter__", None), "__code__", None) or getattr(values, "gi_code", None)
-    if code is not None and code.co_filename in user_files:
+    if code is not None and code.co_filename in rewritten_files:
         return values
     return _items(place, values)
 
@@ -356,8 +375,9 @@ class _Event:
             self.owner = digest(owner) if owner is not None else 0
             self.inputs = digest((args, kwargs))
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
-            self._texts = [text for each in args if (text := _text(each))][:2]
-            self._marks = [MARKS[0]] if holds_run((args, kwargs)) else []
+            self._texts = [text for each in (owner, *args) if (text := _text(each))][:2]
+            name = name_in((args, kwargs))
+            self._marks = [MARKS[0] if name == RUN else MARKS[3]] if name else []
             if any(isinstance(each, set | frozenset) for each in (owner, *args)):
                 self._marks.append(MARKS[1])
             if any("seed" in name or name == "random_state" for name in kwargs):
@@ -379,6 +399,10 @@ class _Event:
             _log.spent += time.perf_counter() - began
 
     def _end(self, result: Any, is_value_of: bool) -> Any:
+        if self._name.startswith("tempfile."):
+            count_as_equal(result)
+        if isinstance(result, bool):
+            _answers.add(self._place)
         # How far a future is says nothing of the program; which one is ready first does.
         out = digest(_result_of(result) if self._name.startswith(STEP) else result)
         after = [digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]
@@ -429,18 +453,15 @@ class _Event:
             for number, (each, one, other) in enumerate(zip(self._args, self._parts, after, strict=True))
             if one != other and is_value(each)
         ]
-        states = global_states() if drawn else {}
         own = state_of(self._generator) if self._generator is not None else None
-        if kind == "none" and not changed and not drawn and own is None:
-            return
-        states = {name: states[name] for name in drawn if name in states}
+        states = {name: state_of(generator) for name, generator in global_generators().items() if name in drawn}
         _log.keep(self._place, inputs, (kind, value, changed, states, own))
 
     def _force(self, result: Any, kind: str, value: Any, changed: list, states: dict[str, Any], own: Any) -> Any:
         if own is not None:
             set_state(self._generator, own)
         for name, state in states.items():
-            set_global(name, state)
+            set_state(global_generators()[name], state)
         for number, content in changed:
             if number < len(self._args):
                 _overwrite(self._args[number], content)

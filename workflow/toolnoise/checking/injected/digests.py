@@ -4,23 +4,21 @@ Numbers, texts, arrays, tensors, generators and what is made of them count by va
 their attributes. Folders that toolnoise gives a run count as equal. A digest has a bound: of something large, parts.
 """
 
-import _random
-import ctypes
 import datetime
 import decimal
 import fractions
 import functools
 import marshal
 import os
-import random
-import sys
 import uuid
 import zlib
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 from pathlib import PurePath
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
+
+from toolnoise_injected.values import array_of, crc_of, set_state, state_of
 
 NODES, DEPTH, PARTS = 400, 24, 3
 ELEMENTS, ENDS = 1 << 16, 32  # of plain values, and of others: these from both ends
@@ -32,7 +30,7 @@ VALUES = (datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, fra
 ITERATORS = frozenset({
     *("list_iterator", "tuple_iterator", "range_iterator", "str_ascii_iterator", "str_iterator", "zip", "enumerate"),
     *("map", "filter", "reversed", "list_reverseiterator", "dict_keyiterator", "dict_valueiterator"),
-    "dict_itemiterator",
+    *("dict_itemiterator", "odict_iterator"),
 })  # fmt: skip
 # Modules whose objects are known by their types: they have locks, numbers of processes and random names.
 OPAQUE = frozenset({
@@ -41,8 +39,10 @@ OPAQUE = frozenset({
 })  # fmt: skip
 # Attributes that differ between any two processes and that nothing is computed from.
 ATTRIBUTES = frozenset({"pid", "_pid", "ident", "_ident", "native_id", "_native_id", "_cookies"})
-# The folder of this run in the paths that toolnoise gives it.
+# Names that count as equal: that of this run's folder, and random ones of temporary files and folders.
 RUN = os.path.basename(os.environ.get("TOOLNOISE_OUT", ""))
+names = [RUN] if RUN else []
+MOST_NAMES = 256
 
 
 def digest(value: Any) -> int:
@@ -50,14 +50,24 @@ def digest(value: Any) -> int:
     return _Digest().of(value)
 
 
-def holds_run(value: Any, depth: int = 0) -> bool:
-    """Whether a text among a few arguments has the name of the run's folder."""
+def count_as_equal(value: Any) -> None:
+    """Let the name of a temporary file or folder, as `tempfile` has given it, count as equal in each run."""
+    value = value[1] if isinstance(value, tuple) and len(value) == 2 else getattr(value, "name", value)
+    name = os.path.basename(value) if isinstance(value, str | os.PathLike) else ""
+    if len(name) > 8 and name not in names and len(names) < MOST_NAMES:
+        names.append(name)
+
+
+def name_in(value: Any, depth: int = 0) -> str:
+    """The first name that counts as equal in a text among a few arguments."""
     if isinstance(value, str | bytes):
-        return bool(RUN) and (RUN if isinstance(value, str) else RUN.encode()) in value
+        text = value if isinstance(value, str) else value.decode("utf-8", "replace")
+        return next((name for name in names if name in text), "")
     if isinstance(value, PurePath):
-        return holds_run(str(value))
+        return name_in(str(value))
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return depth < 3 and len(parts) <= ENDS and any(holds_run(part, depth + 1) for part in parts)
+    found = (name_in(part, depth + 1) for part in parts) if depth < 3 and len(parts) <= ENDS else ()
+    return next(filter(None, found), "")
 
 
 class _Digest:
@@ -92,6 +102,9 @@ class _Digest:
             self._sequence(value, depth)
         elif isinstance(value, set | frozenset):
             self._unordered(value)
+        elif isinstance(value, KeysView | ValuesView | ItemsView):
+            self._sequence([*value][: 2 * ENDS], depth)
+            self._add(str(len(value)))
         elif isinstance(value, dict):
             self._seen[id(value)] = value
             self._sequence([part for pair in [*value.items()][: 2 * ENDS] for part in pair], depth)
@@ -126,10 +139,11 @@ class _Digest:
             self._object(value, depth)
 
     def _plain(self, value: Any) -> None:
-        if type(value) in (str, bytes) and RUN:
-            run = RUN if type(value) is str else RUN.encode()
-            if run in value:
-                value = value.replace(run, run[:0])
+        if type(value) is str:
+            for name in names:
+                value = value.replace(name, "")
+        elif type(value) is bytes:
+            value = _without_names(value)
         self._crc = zlib.crc32(marshal.dumps(value, 2), self._crc)
 
     def _sequence(self, values: Any, depth: int) -> None:
@@ -138,7 +152,7 @@ class _Digest:
         if set(map(type, values)) <= PLAIN and len(values) <= ELEMENTS:
             data = marshal.dumps(list(values), 2)
             # The length of a text stands before it, and the name of a run is as long as that of another.
-            self._crc = zlib.crc32(data.replace(RUN.encode(), b"") if RUN else data, self._crc)
+            self._crc = zlib.crc32(_without_names(data), self._crc)
             return
         values = list(values)
         for part in values if len(values) <= 2 * ENDS else [*values[:ENDS], *values[-ENDS:]]:
@@ -158,9 +172,11 @@ class _Digest:
             self._sequence([names, value.index.to_numpy(), *(value[name] for name in names)], depth)
             if not names:
                 self._feed(value.to_numpy(), depth + 1)
-        elif hasattr(value, "__dict__") and not isinstance(value, BaseException):
+        elif not isinstance(value, BaseException):
             self._seen[id(value)] = value
-            for name, part in [*vars(value).items()]:
+            slots = [name for each in type(value).__mro__ for name in _slots_of(each)]
+            attributes = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+            for name, part in [*attributes.items(), *getattr(value, "__dict__", {}).items()]:
                 if name not in ATTRIBUTES:
                     self._add(name)
                     self._feed(part, depth + 1)
@@ -174,114 +190,27 @@ class _Digest:
             flat = array.reshape(-1)
             array = flat[:: max(1, array.nbytes // SAMPLE)]
         self._bytes -= array.nbytes
-        array = array if array.flags.c_contiguous else array.copy()
-        self._crc = zlib.crc32(array.reshape(-1).view("uint8"), self._crc)
+        self._crc = crc_of(array, self._crc)
 
 
-def array_of(value: Any) -> Any:
-    """A NumPy array with the bits of an array of any framework; None if it is none."""
-    kind, numpy = type(value), sys.modules.get("numpy")
-    if numpy is None:
-        return None
-    if isinstance(value, numpy.ndarray | numpy.generic):
-        return numpy.asarray(value)
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(value, getattr(torch, "Tensor", ())):
-        tensor = value.detach()
-        if tensor.layout != torch.strided or tensor.is_meta or tensor.is_quantized:
-            return None
-        if tensor.numel() * tensor.element_size() > BYTES and tensor.device.type != "cpu":
-            tensor = tensor.reshape(-1)[:: max(1, tensor.numel() // SAMPLE)]
-        if tensor.dtype is torch.bfloat16:
-            tensor = tensor.view(torch.int16)
-        return tensor.cpu().resolve_conj().resolve_neg().numpy()
-    if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "__array__"):
-        # Traced values of a compiler have no bits yet.
-        if "Tracer" in kind.__name__ or kind.__name__ in ("SymbolicTensor", "KerasTensor"):
-            return None
-        return numpy.asarray(value)
-    return None
+def _without_names(data: bytes) -> bytes:
+    for name in names:
+        data = data.replace(name.encode(), b"")
+    return data
 
 
-def state_of(value: Any) -> Any:
-    """The state of a generator of random numbers; None if it is none, or has no state of its own."""
-    if isinstance(value, random.Random):
-        return None if isinstance(value, random.SystemRandom) else value.getstate()
-    numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
-    if numpy is not None and hasattr(numpy, "Generator"):
-        if isinstance(value, numpy.Generator | numpy.RandomState):
-            return value.bit_generator.state if isinstance(value, numpy.Generator) else value.get_state(legacy=False)
-        if isinstance(value, numpy.BitGenerator):
-            return value.state
-        if isinstance(value, numpy.SeedSequence):
-            return [value.entropy, value.spawn_key, value.pool_size]
-    if torch is not None and isinstance(value, getattr(torch, "Generator", ())):
-        return value.get_state().numpy().tobytes()
-    return None
-
-
-def set_state(value: Any, state: Any) -> bool:
-    """Give a generator a state that another one has had; whether it is a generator that has one."""
-    if isinstance(value, random.Random):
-        value.setstate(state)
-        return True
-    numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
-    if numpy is not None and isinstance(value, numpy.Generator):
-        value.bit_generator.state = state
-        return True
-    if numpy is not None and isinstance(value, numpy.RandomState):
-        value.set_state(state)
-        return True
-    if numpy is not None and isinstance(value, numpy.BitGenerator):
-        value.state = state
-        return True
-    if torch is not None and isinstance(value, torch.Generator):
-        value.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
-        return True
-    return False
-
-
-def global_states() -> dict[str, Any]:
-    """The state of each global generator that this process has."""
-    states: dict[str, Any] = {"random": random.getstate()}
-    mtrand, torch = sys.modules.get("numpy.random.mtrand"), sys.modules.get("torch")
-    if mtrand is not None and hasattr(mtrand, "_rand"):
-        states["numpy.random"] = mtrand._rand.get_state(legacy=False)
-    if torch is not None and hasattr(torch, "default_generator"):
-        states["torch"] = torch.default_generator.get_state().numpy().tobytes()
-    return states
-
-
-def set_global(name: str, state: Any) -> None:
-    """Give a global generator a state."""
-    if name == "random":
-        random.setstate(state)
-    elif name == "numpy.random":
-        sys.modules["numpy.random.mtrand"]._rand.set_state(state)
-    else:
-        torch = sys.modules["torch"]
-        torch.default_generator.set_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
-
-
-def global_digests() -> dict[str, int]:
-    """A digest of the state of each global generator that this process has."""
-    digests = {"random": zlib.crc32(repr(random._inst.gauss_next).encode(), zlib.crc32(_mersenne_twister()))}
-    mtrand, torch = sys.modules.get("numpy.random.mtrand"), sys.modules.get("torch")
-    if mtrand is not None and hasattr(mtrand, "_rand"):
-        state = mtrand._rand.get_state(legacy=False)
-        inner = state["state"]
-        rest = (inner.get("pos"), state.get("has_gauss"), state.get("gauss"))
-        crc = zlib.crc32(inner["key"]) if "key" in inner else zlib.crc32(repr(inner).encode())
-        digests["numpy.random"] = zlib.crc32(repr(rest).encode(), crc)
-    if torch is not None and hasattr(torch, "default_generator"):
-        digests["torch"] = zlib.crc32(torch.default_generator.get_state().numpy())
-    return digests
+def _slots_of(kind: type) -> tuple[str, ...]:
+    slots = vars(kind).get("__slots__", ()) if kind.__module__ != "builtins" else ()
+    return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
 def parts_of(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str, Any]]:
     """What an object is made of and can be kept: the path of each attribute, and its value or its generator's state."""
     parts: list[tuple[tuple[str, ...], str, Any]] = []
     if len(path) > PARTS or isinstance(value, type | ModuleType | FunctionType) or not hasattr(value, "__dict__"):
+        return parts
+    if type(value).__module__.partition(".")[0] in OPAQUE:
+        # Its numbers are handles of the system: with those of another run, a program fails or waits for ever.
         return parts
     for name, part in [*vars(value).items()][:ELEMENTS]:
         state = state_of(part)
@@ -305,12 +234,6 @@ def set_part(value: Any, path: tuple[str, ...], kind: str, content: Any) -> None
         set_state(vars(value).get(path[-1]), content)
     elif path[-1] in vars(value):
         vars(value)[path[-1]] = content
-
-
-def _mersenne_twister() -> bytes:
-    """The memory of the state of the module random: its own functions are a hundred times slower."""
-    head = object.__basicsize__
-    return ctypes.string_at(id(random._inst) + head, _random.Random.__basicsize__ - head)
 
 
 def is_value(value: Any, depth: int = 0) -> bool:

@@ -1,4 +1,4 @@
-"""What Python imports at its start: it starts the package that was injected, and what would have been next."""
+"""What Python imports at its start: it starts the observer that was injected, and what would have been next."""
 
 import importlib.machinery
 import importlib.util
@@ -7,7 +7,7 @@ import sys
 
 import toolnoise_injected
 
-here = os.path.dirname(__file__)  # noqa: PTH120 (this is on the way of each start)
+here = os.path.dirname(__file__)
 others = [path for path in sys.path if path != here]
 spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
 if spec and spec.loader:
