@@ -296,7 +296,6 @@ def test_asked_for_nothing_it_says_what_the_usual_numbers_of_runs_can_show(plan)
         (["--sd", 1, "--gain", -0.3], "--gain: found -0.3; points from 0.000001 to 100"),
         (["--sd", 1, "--level", 0], "--level: found 0; a share between 0 and 1"),
         (["--sd", 1, "--power", 0.04], "--power: found 0.04; more than the level, 0.05"),
-        (["--sd", 1, "--figure", "curves.jpg"], "--figure: found curves.jpg; a name ending in .pdf, .svg, .png"),
         (["--pilot", "nowhere.csv"], "nowhere.csv: no such file; expected a metric file"),
         (["--sd", "1e-300", "--gain", "1"], "--sd: found 1e-300; points from 0.000001 to 100, such as 0.25"),
     ],
