@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import platform
+import re
 import resource
 import shutil
 import sys
@@ -322,6 +323,8 @@ def test_init_and_run_on_the_example_for_pytorch_end_in_a_page_and_a_clean_audit
         "algo_impl": 5,
     }
     assert "the page: results/mine/index.html" in done.stdout
-    assert (folder / "results/mine/index.html").stat().st_size > 100_000
+    page = folder / "results/mine/index.html"
+    linked = set(re.findall(r'href="(page/[^"#]+\.html)"', page.read_text()))
+    assert linked and all((page.parent / cell).is_file() for cell in linked)
     audit = toolnoise(folder, "audit", "results/mine", "--strict")
     assert audit.returncode == 0, audit.stdout
