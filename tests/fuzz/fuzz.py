@@ -141,7 +141,9 @@ def commands(folder: Path) -> dict[str, list[list[str]]]:
 
 def files_of(words: list[str], folder: Path) -> list[Path]:
     """The files that a command names, and those in the folders of a study that it names."""
-    named = {folder / word for word in (*words[1:], READ.get(words[0], "")) if word and (folder / word).exists()}
+    # A parameter may be longer than a name of a file can be.
+    short = [word for word in (*words[1:], READ.get(words[0], "")) if 0 < len(word) < 200]
+    named = {folder / word for word in short if (folder / word).exists()}
     named |= {path.parent for path in named if path.name == "study.json"}
     inside = (one for path in named for one in (path.rglob("*") if path.is_dir() else [path]))
     return sorted(path for path in set(inside) if path.is_file() and not path.is_symlink())
@@ -221,7 +223,7 @@ def judged(case: Case, end: Ended) -> list[str]:
     reasons += [f"prints {found[0]!r}" for found in [OBEYED.search(end.said)] if found]
     if end.late:
         reasons.append("hangs")
-    elif end.code not in {0, 2} | CODES.get(case.words[0], set()):
+    elif end.code not in {0, 2} | CODES.get(next(iter(case.words), ""), set()):
         reasons.append(f"exit code {end.code}")
     lines = [line for line in end.said.splitlines() if line.startswith("toolnoise: ")]
     if end.code == 2 and len(lines) != 1:
