@@ -111,3 +111,20 @@ def test_the_seeding_before_the_first_equal_draw_comes_first():
         )
 
     assert [each.place.split(":")[1] for each in fixed_seedings(run(1), run(2))] == ["3", "5", "6"]
+
+
+def test_a_generator_that_threads_share_is_named_if_they_come_to_it_in_another_order():
+    def run(*threads):
+        return [
+            event(time, 3 if thread == "MainThread" else 8, thread=thread, drawn={"torch": [time, time + 1]})
+            for time, thread in enumerate(threads, 1)
+        ]
+
+    def shared(one, other):
+        found = first_difference.shared_generators(observed(*one), observed(*other))
+        return [(root.kind, root.at[1]) for root in found]
+
+    one = run("MainThread", "Thread-1", "MainThread")
+    assert shared(one, run("Thread-1", "MainThread", "MainThread")) == [("order", 8)]
+    assert shared(one, one) == []
+    assert shared(run("Thread-1", "Thread-1"), run("Thread-1")) == []

@@ -185,6 +185,39 @@ PROVEN = {
                 seen.append(int.from_bytes(os.urandom(2), 'big'))  # here
         x = sum(seen)
     """,
+    "set: objects with slots": """
+        class Item:
+            __slots__ = ('number',)
+            def __init__(self, number):
+                self.number = number
+        items, x = {Item(number) for number in range(40000)}, 0
+        for item in items:  # here
+            x = x * 0.9999 + item.number
+    """,
+    "name: of a temporary file, hashed": """
+        import os, tempfile, zlib
+        with tempfile.NamedTemporaryFile(prefix='a-long-name-') as file:
+            name = os.path.basename(file.name)
+        x = zlib.crc32(name.encode())  # here
+    """,
+    "process: workers of each epoch": """
+        import multiprocessing, os
+        class Loader:
+            def work(self, part):
+                return part * os.getpid()  # here
+        x = 0
+        for epoch in range(2):
+            with multiprocessing.get_context('fork').Pool(1) as pool:
+                for value in pool.imap(Loader().work, range(1, 4)):
+                    x += value * (epoch + 1)
+    """,
+    "read: what another program has written": """
+        import os, subprocess
+        path = os.environ['TOOLNOISE_OUT'] + '/drawn'
+        subprocess.run(['sh', '-c', 'od -An -N4 -tu4 /dev/urandom >"$1"', 'sh', path], check=True)
+        import numpy as np
+        x = float(np.loadtxt(path))  # here
+    """,
     "folder": """
         import os, zlib
         x = zlib.crc32(os.environ['TOOLNOISE_OUT'].encode())  # here

@@ -60,7 +60,7 @@ def diagnose(
         return Diagnosis([first], [], [])
     if one.is_empty or other.is_empty:
         return Diagnosis([], signs[:MOST_POSSIBLE], [NOT_OBSERVED])
-    seen = first_difference.shared_generators(one)
+    seen = first_difference.shared_generators(one, other)
     seen += [*first_difference.roots(one, other), *first_difference.orders(one, other)]
     if not differences.between(one.outcome, other.outcome).files:
         likely = [root for root in seen if causes.kind_of(root.name) not in causes.USUAL]
@@ -154,8 +154,8 @@ def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: st
     if generator:
         kind = "unseeded"
         generator = "keras" if generator == "random" and root.name.startswith("keras.") else generator
-    elif any(Path(text).is_file() for text in root.texts):
-        kind = "read"
+    elif _reads_a_file(root):
+        kind = "left" if any(map(left.has, root.texts)) else "read"
     elif "folder" in root.marks:
         kind = "folder"
     elif root.kind == "order":
@@ -167,6 +167,12 @@ def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: st
         elif kind == "operation":
             kind = "turns" if root.kind == "turns" else "left" if any(map(left.has, root.texts)) else kind
     return causes.place(kind, file, line, code_of(file, line, text), evidence, generator)
+
+
+def _reads_a_file(root: Root) -> bool:
+    """Whether a call gives the content of a file that it names; its time and place have kinds of their own."""
+    is_plain = root.kind == "result" and causes.kind_of(root.name) == "operation"
+    return is_plain and any(Path(text).is_file() for text in root.texts)
 
 
 def _seen(root: Root) -> str:

@@ -192,20 +192,25 @@ def orders(one: Observed, other: Observed) -> list[Root]:
     return sorted(found, key=lambda root: (not root.apart, root.time))
 
 
-def shared_generators(one: Observed) -> list[Root]:
-    """Draws of started threads from a global generator that another thread of the process draws from, too."""
-    threads: dict[tuple[str, str], set[str]] = defaultdict(set)
-    draws: dict[tuple[str, str], Event] = {}
-    for event in one.events:
+def shared_generators(one: Observed, other: Observed) -> list[Root]:
+    """The first draw of a started thread from each global generator that threads share in another order in each run."""
+    draws, others = _draws(one), _draws(other)
+    found = []
+    for key, events in draws.items():
+        orders = [[(event.thread, event.place) for event in each] for each in (events, others.get(key, ()))]
+        if len({event.thread for event in events}) > 1 and orders[0] != orders[1]:
+            first = next(event for event in events if event.thread != "MainThread")
+            found.append(Root("order", first.place, first.name, first.time, apart=True))
+    return found
+
+
+def _draws(observed: Observed) -> dict[tuple[str, str], list[Event]]:
+    """The draws from each global generator of each process with threads."""
+    draws: dict[tuple[str, str], list[Event]] = defaultdict(list)
+    for event in observed.events:
         for name in event.drawn if event.thread else ():
-            threads[event.process, name].add(event.thread)
-            if event.thread != "MainThread":
-                draws.setdefault((event.process, name), event)
-    return [
-        Root("order", event.place, event.name, event.time, apart=True)
-        for key, event in draws.items()
-        if len(threads[key]) > 1
-    ]
+            draws[event.process, name].append(event)
+    return draws
 
 
 def _sequences(observed: Observed) -> dict[tuple[str, str], list[Event]]:

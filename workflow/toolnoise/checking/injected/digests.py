@@ -41,7 +41,7 @@ OPAQUE = frozenset({
 ATTRIBUTES = frozenset({"pid", "_pid", "ident", "_ident", "native_id", "_native_id", "_cookies"})
 # Names that count as equal: that of this run's folder, and random ones of temporary files and folders.
 RUN = os.path.basename(os.environ.get("TOOLNOISE_OUT", ""))
-names = [RUN] if RUN else []
+equal_names = [RUN] if RUN else []
 MOST_NAMES = 256
 
 
@@ -54,15 +54,15 @@ def count_as_equal(value: Any) -> None:
     """Let the name of a temporary file or folder, as `tempfile` has given it, count as equal in each run."""
     value = value[1] if isinstance(value, tuple) and len(value) == 2 else getattr(value, "name", value)
     name = os.path.basename(value) if isinstance(value, str | os.PathLike) else ""
-    if len(name) > 8 and name not in names and len(names) < MOST_NAMES:
-        names.append(name)
+    if len(name) > 8 and name not in equal_names and len(equal_names) < MOST_NAMES:
+        equal_names.append(name)
 
 
 def name_in(value: Any, depth: int = 0) -> str:
     """The first name that counts as equal in a text among a few arguments."""
     if isinstance(value, str | bytes):
         text = value if isinstance(value, str) else value.decode("utf-8", "replace")
-        return next((name for name in names if name in text), "")
+        return next((name for name in equal_names if name in text), "")
     if isinstance(value, PurePath):
         return name_in(str(value))
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
@@ -140,7 +140,7 @@ class _Digest:
 
     def _plain(self, value: Any) -> None:
         if type(value) is str:
-            for name in names:
+            for name in equal_names:
                 value = value.replace(name, "")
         elif type(value) is bytes:
             value = _without_names(value)
@@ -194,7 +194,7 @@ class _Digest:
 
 
 def _without_names(data: bytes) -> bytes:
-    for name in names:
+    for name in equal_names:
         data = data.replace(name.encode(), b"")
     return data
 
