@@ -113,7 +113,7 @@ PROVEN = {
     """,
     "unseeded: global generator": """
         import random
-        y = [3, 1, 2] * 20
+        y = [*range(60)]
         random.shuffle(y)  # here
         random.seed(1)
         x = sum(a * b for a, b in enumerate(y)) + random.random()
@@ -277,12 +277,12 @@ def test_threads_that_share_an_object_are_named_where_they_meet(diagnosed):
         import threading, time
         results = []
         def work(number):
-            time.sleep(0.02 * (threading.current_thread().native_id * (number + 7) // 3 % 5))
+            time.sleep(0.003 * (threading.current_thread().native_id * (number + 7) // 3 % 47))
             results.append(number)
         threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
-        x = sum(place * number for place, number in enumerate(results))
+        x = sum(7**place * number for place, number in enumerate(results))
     """)
     assert [(place.line, place.cause) for place in why.proven] == [(5, "shared")]
     assert "one after another" in why.proven[0].evidence
