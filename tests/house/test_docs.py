@@ -32,14 +32,14 @@ PAGES = [
     ("cifar10-pictures", "# A real study", "", ["cifar10-pictures-authors", "gpu-h100"], []),
     ("gpu", "# On a GPU", "## What it does not show", ["gpu-h100", "gpu-h200", "gpu-cost-h200"], []),
     ("growth", "# ", "", ["growth-small"], []),
-    ("language", "# ", "", ["language-small", "gpu-h100"], []),
+    ("language", "# ", "## Tuned from one base", ["language-small", "gpu-h100"], []),
     # The differences are what `toolnoise compare` said.
     (
         "outside",
         "**The same noise as an engine's?**",
         "## Runs that already exist",
         ["outside-small"],
-        ["-0.26 points (-1.18 to 0.66", "1.00 (0.47 to 2.12", "0.11 points (-1.12 to 1.34"],
+        ["-0.26 points (-1.18 to 0.66", "0.11 points (-1.12 to 1.34", "1.00 (0.47 to 2.12"],
     ),
 ]
 
