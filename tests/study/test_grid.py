@@ -167,29 +167,18 @@ def boxed(written):
             "grid[0].recipe: recipe 'digits' has resized_crop, and data set 'mine' keeps no originals; "
             "stored_size: original",
         ),
-        (
-            {"data": {"streamed": False}},
-            "datasets.mine.streamed: found false with stored_size 'original'; allowed: true",
-        ),
-        (
-            {"data": {"reader": "npz"}},
-            "datasets.mine.reader: found \"npz\" with stored_size 'original'; allowed: image-folder, imagenet",
-        ),
         ({"recipe": {"crop": 4}}, "recipes.digits.resized_crop: found it with crop: 4; crop: 0"),
         (
             {"recipe": {"resized_crop": BOXES | {"area": [1, 0.5]}}},
             "recipes.digits.resized_crop.area: found [1, 0.5]; the lower first",
         ),
-        (
-            {"data": {"image_size": 224}, "block": {"remedies": ["flip", "crops9-16"]}},
-            None,
-        ),
+        ({"data": {"image_size": 224}, "block": {"remedies": ["flip", "crops9-16"]}}, None),
         (
             {"data": {"image_size": 220}, "block": {"remedies": ["flip", "crops9-16", "flip+crops25"]}},
             "grid[0].remedies: found crops9-16, and data set 'mine' keeps originals; shifts of at most 15 pixels",
         ),
     ],
-    ids=["pixels", "in memory", "reader", "crop", "order", "within", "remedies"],
+    ids=["pixels", "crop", "order", "within", "remedies"],
 )
 def test_what_boxes_of_originals_do_not_go_with_is_refused(change, line, boxed, built, refused):
     boxed["datasets"] = {"mine": ORIGINALS | change.get("data", {})}
@@ -234,57 +223,17 @@ def test_a_family_gives_each_model_on_each_data_set_the_nearest_of_its_recipes(w
 
 
 CELL = Cell("smallcnn", "digits", "cpu", "algo")
-OTHER_VALUES = {
-    "epochs": 4,
-    "batch_size": 9,
-    "optimizer": "sgd",
-    "momentum": 0.5,
-    "learning_rate": 0.123,
-    "schedule": "cosine",
-    "step_epochs": 5,
-    "step_factor": 0.7,
-    "warmup_epochs": 1,
-    "warmup": "plain",
-    "cycles": 2,
-    "record_steps": True,
-    "weight_decay": 0.001,
-    "decay_normalisation": True,
-    "bias_rate": 0.1,
-    "scale_rate": 0.1,
-    "whole_scale_rate": ["bn"],
-    "label_smoothing": 0.1,
-    "normalise": "none",
-    "crop": 0,
-    "padding": "black",
-    "resized_crop": BOXES,
-    "last_batch": "kept",
-    "undecayed": ["bias"],
-    "flip": False,
-}
 
 
 def spec_digest(study, cell=CELL, seed=1):
     return canonical_sha256(study.spec(cell, seed).as_json())
 
 
-@pytest.mark.parametrize("key", config.schema()["$defs"]["recipe"]["properties"])
-def test_a_specs_digest_follows_every_recipe_value(key, written, built):
-    if key == "warmup":
-        written["recipes"]["digits"]["warmup_epochs"] = 1
-    if key == "cycles":
-        written["recipes"]["digits"]["schedule"] = "cosine"
-    if key == "resized_crop":
-        written["datasets"] = {"digits": ORIGINALS}
-        written["recipes"]["digits"]["crop"] = 0
-    before = spec_digest(built(written))
-    written["recipes"]["digits"][key] = OTHER_VALUES[key]
-    assert spec_digest(built(written)) != before
-
-
 @pytest.mark.parametrize(
     "change",
     [
         {"seed": 8},
+        {"recipes": {"digits": {"label_smoothing": 0.1}}},
         {"models": {"smallcnn": {"options": {"batch_norm": True}}}},
         {"datasets": {"digits": {"test_examples": 400}}},
         {"hardware": {"noisy": {"accelerator": "cpu"}, "cpu": {"threads": 2}}},
@@ -302,7 +251,12 @@ def test_a_specs_digest_follows_whatever_may_influence_the_run(change, written, 
         {"study": "renamed"},
         {"figures": ["table2"]},
         {"only": ["cpu"]},
-        {"recipes": {"digits": {"flip": True, "batch_size": 8, "crop": 2}, "unused": {**OTHER_VALUES}}},
+        {
+            "recipes": {
+                "digits": {"flip": True, "batch_size": 8, "crop": 2},
+                "unused": {"epochs": 1, "batch_size": 1, "learning_rate": 1},
+            }
+        },
         {"hardware": {"noisy": {"accelerator": "cpu", "threads": 2}}},
         {"hardware": {"noisy": {"accelerator": "cpu"}, "cpu": {"gpu_model": "tesla_v100", "constraint": "v100"}}},
         {"datasets": {"digits": {"memory_mb": 64000, "cores": 16}}},
@@ -429,9 +383,6 @@ def test_what_overhead_excepts_is_not_measured(written, built):
     assert study.networks == (("smallcnn", "cpu"), ("smallcnn", "cpu-eigen"), ("vgg19", "cpu"))
     assert {(profile.model, profile.hardware) for profile in study.profiles} == set(study.networks)
     assert built(written | {"only": ["cpu"]}).networks == (("smallcnn", "cpu"), ("vgg19", "cpu"))
-
-
-# What entries of toolings and data sets ask a cluster for
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
-from toolnoise.estimate.gpu_memory import OUTPUTS
 from toolnoise.models.initial import initial_weights
 from toolnoise.papers.layers.dump import LayerOutputs
 from toolnoise.study import config, grid
@@ -59,7 +58,6 @@ def described(entry, shape, classes):
         "initializers": initializers,
         "shapes": {variable.path: list(variable.shape) for variable in model.weights},
         "dropouts": {layer.name: [layer.rate, layer.whole] for layer in model.layers if isinstance(layer, Dropout)},
-        "convolved": sum(int(np.prod(layer.output.shape[1:])) for layer in model.layers if isinstance(layer, Conv2D)),
         # Windows of several pixels that skip some: what is beyond the edge depends on the padding.
         "padding": {
             layer.name: layer.padding
@@ -107,7 +105,6 @@ def count_models(study_file, _data, out):
             layer for layer in model.layers if layer.name.startswith("stage2_block1") and hasattr(layer, "strides")
         ]
         found["striding"] = {layer.name: list(layer.strides) for layer in block if layer.strides != (1, 1)}
-        found["outputs"] = {name: found[name][0]["convolved"] for name in OUTPUTS}
         found["pooled"] = [described(pooled, (size, size, 3), 2) for size in (32, 128)]
     found["pixels"] = pixels()
     files.write_json(out, found)

@@ -36,41 +36,15 @@ def first_step(study_file, data_file, out, *others):
     """An engine's first step, its loss and gradients, and the logits that it gives of runs' weights."""
     engine, spec, data = opened(study_file, data_file)
     initial = begin(engine, spec, data, optimizer="sgd")
-    plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
-    found = take_first_step(engine, plan) | {f"initial/{path}": tensor for path, tensor in initial.items()}
+    # At a rate of one the first momentum is the gradient itself.
+    first = epoch_plan.plan_epoch(spec, len(data.train.labels), 0).steps(0, 1)._replace(rates=np.ones(1, np.float32))
+    found = {"loss": np.array(engine.epoch(first).loss), "order": first.order[0]}
+    found |= {f"gradient/{path}": -momentum for path, momentum in engine.state().slots["momentum"].items()}
+    found |= {f"after/{path}": tensor for path, tensor in engine.weights().items()}
+    found |= {f"initial/{path}": tensor for path, tensor in initial.items()}
     for number, other in enumerate(others):
         engine.restore(State(arrays.read_npz(other), {}, 0))
         found[f"logits/{number}"] = engine.logits(data.test)
-    arrays.write_npz(out, found)
-
-
-def take_first_step(engine, plan):
-    """Its order and loss, the gradients and the weights after it."""
-    # At a rate of one the first momentum is the gradient itself.
-    first = plan.steps(0, 1)._replace(rates=np.ones(1, np.float32))
-    found = {"loss": np.array(engine.epoch(first).loss), "order": first.order[0]}
-    found |= {f"gradient/{path}": -momentum for path, momentum in engine.state().slots["momentum"].items()}
-    return found | {f"after/{path}": tensor for path, tensor in engine.weights().items()}
-
-
-def normalised(study_file, data_file, out, *other_study_files):
-    """Of each study the first step, and the weights and logits after an epoch.
-
-    Their toolings differ in nothing but the kernels of batch normalisation, which are chosen as a network is built.
-    """
-    engine, _, data = opened(study_file, data_file)
-    found = {}
-    for number, file in enumerate((study_file, *other_study_files)):
-        _, spec, _ = opened(file, data_file, engine)
-        engine.tooling = spec.hardware.json
-        initial = begin(engine, spec, data, optimizer="sgd")
-        plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
-        given = {f"initial/{path}": tensor for path, tensor in initial.items()} | take_first_step(engine, plan)
-        engine.restore(State(initial, {}, 0))
-        engine.epoch(plan)
-        given |= {f"epoch/{path}": tensor for path, tensor in engine.weights().items()}
-        given["logits"] = engine.logits(data.test)
-        found |= {f"{number}/{name}": values for name, values in given.items()}
     arrays.write_npz(out, found)
 
 
