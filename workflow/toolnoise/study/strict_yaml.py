@@ -59,9 +59,9 @@ class _StrictLoader(yaml.SafeLoader):
             return
         if kind in ("null", "merge") or (kind == "bool" and text in _BOOLEANS):
             return
-        if (kind == "int" and _INTEGER.fullmatch(text)) or (kind == "float" and _FLOAT.fullmatch(text)):
-            if _is_held(text):
-                return
+        is_number = (kind == "int" and _INTEGER.fullmatch(text)) or (kind == "float" and _FLOAT.fullmatch(text))
+        if is_number and _is_held(text):
+            return
         problem = f"found {text if len(text) <= 60 else text[:57] + '...'}"
         raise ComposerError(None, None, f"{problem}; {_ALLOWED.get(kind, _NUMBERS)}", node.start_mark)
 
