@@ -129,8 +129,8 @@ def garden(tmp_path_factory, run, skip_without):
         "count": np.array(4000),
     }
     np.savez(folder / "given.npz", **given)
-    script = f"{__file__.rpartition('/')[0]}/drivers/model_garden.py"
-    done = run(folder, sys.executable, script, "given.npz", "found.npz")
+    script = f"{__file__.rpartition('/')[0]}/drivers/frameworks.py"
+    done = run(folder, sys.executable, script, "model_garden", "given.npz", "found.npz")
     assert done.returncode == 0, done.stderr
     return given, arrays.read_npz(folder / "found.npz")
 

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
 from toolnoise.models.initial import initial_weights
@@ -116,8 +117,8 @@ def called(model, images):
     return ops.convert_to_numpy(model(ops.convert_to_tensor(images), training=False))
 
 
-def watch_layers(study_file, data_file, out, *names):
-    """What the engine says of the layers of some models, and what they give of images, asked for in several ways."""
+def watch_layers(study_file, data_file, out):
+    """What the engine says of the layers of a model, and what they give of images, asked for in several ways."""
     keras_engine.EVALUATION_BATCH = 7
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
@@ -127,16 +128,6 @@ def watch_layers(study_file, data_file, out, *names):
     import keras
 
     found = {}
-    for name in names:
-        entry = {"name": name, **config.registered("models")[name]}
-        engine.build(network._builder(entry), entry["options"], (32, 32, 3), 10)
-        outputs = LayerOutputs(engine).sizes()
-        found[f"registry/{name}"] = np.array(list(outputs))
-        weighted = [(layer.path, layer.output.shape) for layer in engine.model.layers if layer.weights]
-        found[f"keras/{name}"] = np.array([path for path, _ in weighted])
-        sizes = {path: int(np.prod(shape[1:])) for path, shape in weighted}
-        assert outputs == {path: sizes[path] for path in outputs}, name
-
     parameters = network.build_model(engine, spec, data)
     engine.restore(State(initial_weights(parameters, 0, 1, "model"), {}, 0))
     outputs = LayerOutputs(engine)
@@ -171,6 +162,67 @@ def smooth_activations(study_file, _data_file, out):
     places = ops.convert_to_tensor(found["places"])
     for name, beta in (("relu", 1), ("swish", 1), ("smelu", 0.5), ("smelu", 1), ("smelu", 2)):
         found[f"{name} {beta:g}"] = ops.convert_to_numpy(activation(name, beta)(places))
+    arrays.write_npz(out, found)
+
+
+# Networks for language
+
+
+BATCH, LENGTH, CLASSES, CHANGED = 5, 12, 11, 7
+# Small, with more than one of everything.
+OPTIONS = {
+    "lstm": {"units": 7, "layers": 2, "embedding": 5},
+    "qrnn": {"units": [7, 4], "windows": [3, 1], "embedding": 5},
+    "transformer": {"width": 6, "heads": 2},
+}
+
+
+def refusals():
+    """Lines that refuse networks: scores of a whole sequence, a position too few, probabilities; the last is right."""
+    import keras
+
+    def builder(last):
+        def build(shape, classes):
+            tokens = keras.Input(shape, dtype="int32")
+            return keras.Model(tokens, last(keras.layers.Embedding(classes, classes)(tokens)))
+
+        return build
+
+    def refused(last):
+        try:
+            network.checked(builder(last), {"name": "mine", "builder": "own:build"}, (LENGTH, CLASSES))(
+                (LENGTH,), CLASSES
+            )
+        except BadInput as error:
+            return str(error)
+        return ""
+
+    lasts = (lambda values: values[:, 0], lambda values: values[:, 1:], keras.layers.Softmax(), lambda values: values)
+    return np.array([refused(last) for last in lasts])
+
+
+def language(study_file, _data, out, *names):
+    """Of each network its random weights and the logits that it gives, with a token changed, too."""
+    loaded = grid.load(study_file)
+    engine, _ = network.start_engine(loaded.spec(loaded.cells[0], 1))
+    found = {"changed_at": np.array(CHANGED), "refusals": refusals()}
+    for name in names:
+        entry = {"name": name, **config.registered("models")[name]}
+        engine.build(
+            network.checked(network._builder(entry), entry, (LENGTH, CLASSES)), OPTIONS[name], (LENGTH,), CLASSES
+        )
+        numbers = np.random.Generator(np.random.Philox(5))
+        tokens = numbers.integers(0, CLASSES, (BATCH, LENGTH), dtype=np.int32)
+        # All of them random, so that no weight is without effect.
+        shapes = {path: tensor.shape for path, tensor in engine.weights().items()}
+        weights = {path: numbers.normal(0, 0.5, shape).astype(np.float32) for path, shape in shapes.items()}
+        engine.restore(State(weights, {}, 0))
+        other = tokens.copy()
+        other[:, CHANGED] = (other[:, CHANGED] + 1) % CLASSES
+        found |= {f"{name}/weights/{path}": values for path, values in weights.items()}
+        for what, given in (("logits", tokens), ("changed", other)):
+            found[f"{name}/{what}"] = engine.values_of(engine._forward(given))
+        found[f"{name}/tokens"] = tokens
     arrays.write_npz(out, found)
 
 

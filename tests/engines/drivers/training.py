@@ -1,18 +1,23 @@
 """Steps and epochs of a study's first run: `training.py FUNCTION STUDY DATA OUT ARGUMENT...`."""
 
+import contextlib
+import io
+import itertools
+import json
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from toolnoise import epoch_plan
+from toolnoise import cli, epoch_plan
 from toolnoise.base import arrays
 from toolnoise.datasets import prepared, streaming
 from toolnoise.engines import State, formulas
 from toolnoise.engines.formulas import BETA_1, BETA_2
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import grid
-from toolnoise.training import loop, network
+from toolnoise.training import checkpoints, loop, network
 
 
 def opened(study_file, data_file, engine=None, **cell):
@@ -333,6 +338,44 @@ def training_beside_keras(study_file, data_file, out):
         found["keras scale"] = np.array([float(theirs.dynamic_scale), int(theirs.step_counter)])
         found["updates"] = np.array([SCALED_STEPS - scale["left_out"], int(theirs.iterations)])
     arrays.write_npz(out, found)
+
+
+# `toolnoise` as tests change it
+
+
+def always_keeping(*arguments):
+    """`toolnoise` that keeps a checkpoint after every epoch."""
+    checkpoints.SECONDS_BETWEEN = 0
+    cli.main(list(arguments))
+
+
+def several(*arguments):
+    """Train in one folder after the other: `several FOLDER ARGUMENT... [-- FOLDER ARGUMENT...]`.
+
+    Prints a line of JSON for each, with the exit code and what was said. Their tooling has to be the same one.
+    """
+    start, started = loop.start_engine, []
+
+    def start_once(spec):
+        """An engine starts once in a process."""
+        settings = spec.hardware.json, spec.varies("impl")
+        if not started:
+            started.append((settings, start(spec)))
+        assert settings == started[0][0]
+        return started[0][1]
+
+    loop.start_engine = start_once
+    for alone, words in itertools.groupby(arguments, "--".__eq__):
+        if not alone:
+            folder, *command = words
+            os.chdir(folder)
+            said, code = io.StringIO(), 0
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                try:
+                    cli.main(command)
+                except SystemExit as end:
+                    code = end.code
+            print(json.dumps({"code": code, "said": said.getvalue()}))
 
 
 if __name__ == "__main__":
