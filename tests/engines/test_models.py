@@ -420,15 +420,3 @@ def test_a_token_changes_nothing_before_it_and_something_at_every_position_from_
     before, after = language[f"{name}/logits"], language[f"{name}/changed"]
     same = (before == after).all((0, 2))
     assert same.tolist() == [position < language["changed_at"] for position in range(len(same))]
-
-
-def test_what_is_no_network_for_language_is_refused_in_one_line(language):
-    *lines, right = language["refusals"].tolist()
-    assert right == ""
-    expected = "expected one output of 12 x 11 logits, one for each position and class"
-    assert all(line.startswith("model mine: builder: own:build ") for line in lines)
-    assert [line.partition("own:build ")[2] for line in lines] == [
-        f"gives outputs of shape 11; {expected}",
-        f"gives outputs of shape 11 x 11; {expected}",
-        "ends in a softmax; expected logits: a last layer without an activation",
-    ]

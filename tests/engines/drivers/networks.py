@@ -5,7 +5,6 @@ import sys
 import numpy as np
 
 from toolnoise.base import arrays, files
-from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
 from toolnoise.models.initial import initial_weights
@@ -177,35 +176,11 @@ OPTIONS = {
 }
 
 
-def refusals():
-    """Lines that refuse networks: scores of a whole sequence, a position too few, probabilities; the last is right."""
-    import keras
-
-    def builder(last):
-        def build(shape, classes):
-            tokens = keras.Input(shape, dtype="int32")
-            return keras.Model(tokens, last(keras.layers.Embedding(classes, classes)(tokens)))
-
-        return build
-
-    def refused(last):
-        try:
-            network.checked(builder(last), {"name": "mine", "builder": "own:build"}, (LENGTH, CLASSES))(
-                (LENGTH,), CLASSES
-            )
-        except BadInput as error:
-            return str(error)
-        return ""
-
-    lasts = (lambda values: values[:, 0], lambda values: values[:, 1:], keras.layers.Softmax(), lambda values: values)
-    return np.array([refused(last) for last in lasts])
-
-
 def language(study_file, _data, out, *names):
     """Of each network its random weights and the logits that it gives, with a token changed, too."""
     loaded = grid.load(study_file)
     engine, _ = network.start_engine(loaded.spec(loaded.cells[0], 1))
-    found = {"changed_at": np.array(CHANGED), "refusals": refusals()}
+    found = {"changed_at": np.array(CHANGED)}
     for name in names:
         entry = {"name": name, **config.registered("models")[name]}
         engine.build(
