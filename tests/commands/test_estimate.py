@@ -187,14 +187,7 @@ def test_profiles_take_what_finished_ones_took(written, built, tmp_path, monkeyp
 # How long a run takes, from records of runs in any study
 
 
-SECONDS_OF_A_RUN = {
-    "start_up": 4.0,
-    "compile": 2.0,
-    "training": 60.0,
-    "evaluation": 6.0,
-    "digests": 3.0,
-    "checkpoints": 0.0,
-}
+SECONDS_OF_A_RUN = {"start_up": 4.0, "compile": 2.0, "training": 60.0, "evaluation": 6.0, "digests": 3.0}
 
 
 @pytest.fixture(autouse=True)
@@ -202,41 +195,26 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def place(pattern, spec, study, **names):
-    parts = Cell.of(spec)._asdict()
-    return pattern.format(study=study, **parts, **names)
-
-
-@pytest.fixture
-def leave_run():
+def leave_run(spec, study="tiny", seconds=SECONDS_OF_A_RUN):
     """Leave the record of a finished run of `spec`, in any study; returns its path."""
-
-    def write(spec, study="tiny", seconds=SECONDS_OF_A_RUN, epochs=EPOCHS):
-        path = place(layout.RECORD, spec, study, seed=spec.seed)
-        files.write_json(path, {"spec": spec.as_json(), "epochs": epochs, "status": "completed", "seconds": seconds})
-        arrays.write_npz(path.replace("run.json", "weights.npz"), {})
-        return path
-
-    return write
+    path = layout.RECORD.format(study=study, **Cell.of(spec)._asdict(), seed=spec.seed)
+    files.write_json(path, {"spec": spec.as_json(), "epochs": EPOCHS, "status": "completed", "seconds": seconds})
+    arrays.write_npz(path.replace("run.json", "weights.npz"), {})
+    return path
 
 
-def test_a_run_takes_its_start_and_its_epochs(leave_run, make_spec):
+def test_a_run_takes_its_start_and_its_epochs(make_spec):
     assert speed.find(make_spec("control", 1)) is None
     # In any study, of any deterministic variant, however long the recipe.
     leave_run(change(make_spec("algo", 2), "recipe", learning_rate=3.0), study="pilot")
     found = speed.find(make_spec("control", 1))
     assert (found.start, found.epoch, found.evaluation) == (6.0, 23.0, 2.0)
-    assert found.run({"epochs": 10}) == 236.0
-    assert found.predictions(5) == 16.0
-    assert found.source == "finished runs: 1"
-
-
-def test_of_several_runs_the_middle_one_counts(leave_run, make_spec):
-    for seed, training in enumerate((30.0, 60.0, 6000.0), 1):
+    assert (found.run({"epochs": 10}), found.predictions(5)) == (236.0, 16.0)
+    # Of several runs, the middle one counts.
+    for seed, training in enumerate((30.0, 6000.0), 1):
         leave_run(make_spec("control", seed), seconds=SECONDS_OF_A_RUN | {"training": training})
     found = speed.find(make_spec("control", 1))
-    assert found.epoch == 23.0
-    assert found.source == "finished runs: 3"
+    assert (found.epoch, found.source) == (23.0, "finished runs: 3")
 
 
 def change(spec, part, **keys):
@@ -252,13 +230,13 @@ def change(spec, part, **keys):
     ],
     ids=["batches", "tooling", "without determinism"],
 )
-def test_runs_of_other_work_do_not_count(other, leave_run, make_spec):
+def test_runs_of_other_work_do_not_count(other, make_spec):
     spec = make_spec("control", 1)
     leave_run(other(spec))
     assert speed.find(spec) is None
 
 
-def test_a_damaged_record_tells_nothing(leave_run, make_spec):
+def test_a_damaged_record_tells_nothing(make_spec):
     spec = make_spec("control", 1)
     Path(leave_run(spec)).write_text("{")
     other = Path(leave_run(make_spec("control", 2)))
@@ -267,16 +245,11 @@ def test_a_damaged_record_tells_nothing(leave_run, make_spec):
     assert speed.find(spec).source == "finished runs: 1"
 
 
-def test_timed_steps_count_until_a_run_is_finished(leave_run, make_spec):
+def test_timed_steps_count_until_a_run_is_finished(make_spec):
     spec = make_spec("control", 1)
-    measured = {
-        "spec": spec.as_json(),
-        "epochs": 1,
-        "steps_timed": 64,
-        "seconds": SECONDS_OF_A_RUN,
-        "weight_bytes": 62888,
-    }
-    files.write_json(place(layout.SPEED, spec, "tiny"), measured)
+    measured = {"epochs": 1, "steps_timed": 64, "seconds": SECONDS_OF_A_RUN, "weight_bytes": 62888}
+    path = layout.SPEED.format(study="tiny", **Cell.of(spec)._asdict())
+    files.write_json(path, {"spec": spec.as_json(), **measured})
     found = speed.find(spec)
     assert (found.epoch, found.weight_bytes, found.source) == (69.0, 62888, "steps timed: 64")
     leave_run(make_spec("control", 2))

@@ -64,19 +64,6 @@ def test_a_folder_of_arrays_is_prepared_as_an_archive_of_them_is(prepare_npz, ou
     assert (tmp_path / "of_folder.npz").read_bytes() == prepare_npz(outside).read_bytes()
 
 
-def test_the_digits_are_those_documented(digits):
-    found = arrays.read_npz(digits)
-    assert found["train_images"].shape == (1297, 8, 8, 1)
-    assert found["test_images"].shape == (500, 8, 8, 1)
-    for part in ("train", "test"):
-        images, labels = found[f"{part}_images"], found[f"{part}_labels"]
-        assert (images.dtype, labels.dtype) == (np.uint8, np.int32)
-        assert (images.min(), images.max()) == (0, 16)
-        assert set(labels.tolist()) == set(range(10))
-    assert found["maximum"] == 16
-    assert found["classes"].tolist() == list("0123456789")
-
-
 def test_digits_are_enlarged_between_the_middles_of_their_pixels(tmp_path):
     preparation.prepare("large", DIGITS | {"image_size": 28}, out=tmp_path / "large.npz")
     found, small = arrays.read_npz(tmp_path / "large.npz"), load_digits().images
@@ -432,20 +419,6 @@ def test_the_files_are_stored_as_they_are(path, folder):
     assert data.train.shape == (SIDE, SIDE, 3)
     assert data.train.pixels.nbytes == sum(map(len, contents(folder, "train")))
     assert isinstance(data.train.pixels.stored.base, np.memmap)
-
-
-def test_the_digest_covers_the_bytes_of_the_files(path, photographs, entry, tmp_path):
-    """A comment in a JPEG changes no pixel."""
-    photographs(tmp_path, train=12, test=6)
-    first = min((tmp_path / "train").glob("*/*"))
-    content = first.read_bytes()
-    first.write_bytes(content[:2] + b"\xff\xfe\x00\x04ab" + content[2:])
-    files = {part: {"path": str(tmp_path / part)} for part in ("train", "test")}
-    preparation.prepare("photographs", entry | {"files": files}, out=tmp_path / "other.npz")
-    one, other = prepared.load(path), prepared.load(tmp_path / "other.npz")
-    assert one.train.images.tobytes() == other.train.images.tobytes()
-    assert one.sha256 != other.sha256
-    assert np.array_equal(one.train.labels, other.train.labels)
 
 
 def test_a_network_is_tested_on_the_middles(path, folder):
