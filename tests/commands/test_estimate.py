@@ -1,20 +1,14 @@
-"""Estimates of a study before it runs, from runs that have ended, and official data sets as large as they say."""
+"""Estimates of a study before it runs, from runs that have ended and from steps that were timed."""
 
-import csv
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
-from toolnoise.base import arrays, files, program
+from toolnoise.base import arrays, files
 from toolnoise.base.spec import Spec
-from toolnoise.estimate import costs, official, run_time
-from toolnoise.models.initial import Parameter
-from toolnoise.study import config, layout
+from toolnoise.estimate import costs, speed
+from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 
 SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 30.0, "evaluation": 3.0}
@@ -30,9 +24,6 @@ CELLS = [
 def tiny(written, built, tmp_path, monkeypatch):
     """A study of ten runs a cell on `cpu` with two threads and on `v100`, in an empty folder, with a price for one."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(costs, "_engine", lambda: None)
-    # Networks of 250 weights, wherever there is data to build them for.
-    monkeypatch.setattr(costs.network, "build_model", lambda *_: [Parameter("w", (10, 25), True, "Zeros", {})])
     ten = {"variants": ["control", "impl"], "seeds": 10, "control_seeds": 10}
     block = written["grid"][0] | {"hardware": ["cpu", "v100"]} | ten
     own = {"recipes": {"digits": {"epochs": EPOCHS}}, "hardware": {"cpu": {"threads": 2}}, "prices": {"v100": 3.6}}
@@ -76,7 +67,7 @@ def test_what_nobody_measured_is_unknown_and_never_guessed(tiny):
     assert "toolnoise estimate --measure --study tiny.yaml" in told
     disk = found.disk
     assert (disk.weights, disk.predictions, disk.data) == (0, 0, 0)
-    assert disk.unknown == ["weights of smallcnn on digits", "data and predictions of digits, not prepared yet"]
+    assert disk.unknown == ["weights of smallcnn on digits", "data and predictions of digits"]
 
 
 def test_jobs_are_counted(tiny):
@@ -148,69 +139,25 @@ def test_of_a_finished_study_it_says_that_nothing_is_left(tiny, leave):
     assert disk.startswith("disk: ")
 
 
-def test_disk_is_weights_logits_and_data_of_the_whole_study(tiny, prepared):
+def test_disk_is_weights_logits_and_data_of_the_whole_study(tiny, leave, prepared):
+    leave(CELLS[3])
+    size = Path(tiny.path(layout.RECORD, CELLS[3], seed="1")).with_name("weights.npz").stat().st_size
     found = costs.estimate(tiny).disk
-    assert found.weights == 40 * 1000
+    assert found.weights == 40 * size
     assert found.predictions == 40 * 500 * 10 * 4
     assert found.data == prepared.stat().st_size
     assert found.unknown == []
 
 
-def test_networks_are_built_to_know_their_weights(written, tmp_path):
-    block = written["grid"][0] | {"models": ["linear"], "datasets": ["mnist"], "hardware": ["cpu"], "seeds": 2}
-    one = {"grid": [block | {"variants": ["algo"]}], "hardware": {}, "figures": ["table2"]}
-    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(written | one))
-    command = [sys.executable, "-m", "toolnoise.cli", "estimate", "--study", "tiny.yaml", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["disk_bytes"]["weights"] == 2 * 4 * (28 * 28 + 1) * 10
-
-
-@pytest.mark.usefixtures("prepared")
-def test_weights_are_as_large_as_those_of_a_run_that_is_there(tiny, leave):
-    leave(CELLS[3])
-    size = Path(tiny.path(layout.RECORD, CELLS[3], seed="1")).with_name("weights.npz").stat().st_size
-    assert costs.estimate(tiny).disk.weights == 40 * size
-
-
-@pytest.mark.usefixtures("prepared")
-def test_without_a_framework_weights_are_unknown(tiny, monkeypatch):
-    def fail():
-        raise ModuleNotFoundError("tensorflow")
-
-    monkeypatch.setattr(costs, "_engine", fail)
-    assert costs.estimate(tiny).disk.unknown == ["weights of smallcnn on digits"]
-
-
-@pytest.mark.usefixtures("tiny")
-def test_an_official_data_set_s_disk_is_known_before_it_is_there(written, built):
-    block = written["grid"][0] | {"datasets": ["cifar10"], "hardware": ["cpu"], "variants": ["control"], "seeds": 3}
-    found = costs.estimate(built(written | {"grid": [block], "hardware": {}, "figures": ["table2"]})).disk
-    assert found.unknown == []
-    assert found.weights == 3 * 1000
-    assert found.predictions == 3 * 10_000 * 10 * 4
-    assert found.data == 60_000 * 32 * 32 * 3
-
-
 def test_only_what_is_unknown_and_can_be_served_here_is_timed(tiny, leave, monkeypatch, capsys):
-    timed = []
+    commands = []
     monkeypatch.setattr(costs, "why_not", lambda tooling: "no GPU" if tooling["name"] == "v100" else "")
-    monkeypatch.setattr(costs, "_measure_one", lambda _study, _file, cell: timed.append(cell) or "")
+    monkeypatch.setattr(costs.subprocess, "run", lambda command, **_: commands.append(command))
     leave(CELLS[0])
     costs.measure(tiny, "tiny.yaml")
-    assert timed == [CELLS[1]]
-    said = capsys.readouterr().err
-    assert f"timing {'/'.join(CELLS[1])}" in said
-    assert f"not timed: {'/'.join(CELLS[2])}: no GPU" in said
-
-
-def test_a_timing_that_fails_is_told_in_its_own_words(tiny, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(costs, "why_not", lambda tooling: "no GPU" if tooling["name"] == "v100" else "")
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "bad.yaml"
-    path.write_text("study: bad\n")
-    costs.measure(tiny, str(path))
-    assert f"not timed: smallcnn/digits/cpu/control: {path}: lacks the key 'grid'" in capsys.readouterr().err
+    (command,) = commands
+    assert [word for word in command if "/speed/" in word] == [tiny.path(layout.SPEED, CELLS[1])]
+    assert f"not timed: {'/'.join(CELLS[2])}: no GPU" in capsys.readouterr().err
 
 
 def test_profiles_take_what_finished_ones_took(written, built, tmp_path, monkeypatch):
@@ -237,55 +184,10 @@ def test_profiles_take_what_finished_ones_took(written, built, tmp_path, monkeyp
     assert profiles(True) == (6, 6, None, None)
 
 
-REGISTRY = config.registered("datasets")
-
-
-def published():
-    """Table 4 of the paper: examples by data set and part."""
-    with (program.ROOT / "resources/published.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            if row["item"] == "table4" and row["metric"] == "count":
-                yield row["dataset"], row["split"], int(row["value"])
-
-
-@pytest.mark.parametrize(("name", "part", "count"), list(published()))
-def test_an_official_data_set_has_as_many_examples_as_table_4_says(name, part, count):
-    assert len(getattr(official.blank(REGISTRY[name], REGISTRY), part)) == count
-
-
-@pytest.mark.parametrize(
-    ("name", "shape", "classes", "gigabytes"),
-    [
-        ("cifar10", (32, 32, 3), 10, 0.18),
-        ("cifar100", (32, 32, 3), 100, 0.18),
-        ("celeba", (128, 128, 3), 2, 9.0),
-        ("imagenet", (224, 224, 3), 1000, 154),
-        ("mnist", (28, 28, 1), 10, 0.055),
-    ],
-)
-def test_it_has_the_shape_and_the_size_of_what_is_kept(name, shape, classes, gigabytes):
-    found = official.blank(REGISTRY[name], REGISTRY)
-    assert (found.train.shape, len(found.classes)) == (shape, classes)
-    assert (found.train.pixels.nbytes + found.test.pixels.nbytes) / 1e9 == pytest.approx(gigabytes, rel=0.03)
-
-
-@pytest.mark.parametrize("change", [{"checksum": "none"}, {"checksum": f"md5:{'0' * 32}"}])
-def test_what_a_person_put_in_its_place_is_not_taken_for_it(change):
-    assert official.blank(REGISTRY["cifar10"] | change, REGISTRY) is None
-    assert official.blank({"reader": "npz", "path": "mine.npz"}, REGISTRY) is None
-
-
 # How long a run takes, from records of runs in any study
 
 
-SECONDS_OF_A_RUN = {
-    "start_up": 4.0,
-    "compile": 2.0,
-    "training": 60.0,
-    "evaluation": 6.0,
-    "digests": 3.0,
-    "checkpoints": 0.0,
-}
+SECONDS_OF_A_RUN = {"start_up": 4.0, "compile": 2.0, "training": 60.0, "evaluation": 6.0, "digests": 3.0}
 
 
 @pytest.fixture(autouse=True)
@@ -293,41 +195,26 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def place(pattern, spec, study, **names):
-    parts = Cell.of(spec)._asdict()
-    return pattern.format(study=study, **parts, **names)
-
-
-@pytest.fixture
-def leave_run():
+def leave_run(spec, study="tiny", seconds=SECONDS_OF_A_RUN):
     """Leave the record of a finished run of `spec`, in any study; returns its path."""
-
-    def write(spec, study="tiny", seconds=SECONDS_OF_A_RUN, epochs=EPOCHS):
-        path = place(layout.RECORD, spec, study, seed=spec.seed)
-        files.write_json(path, {"spec": spec.as_json(), "epochs": epochs, "status": "completed", "seconds": seconds})
-        arrays.write_npz(path.replace("run.json", "weights.npz"), {})
-        return path
-
-    return write
+    path = layout.RECORD.format(study=study, **Cell.of(spec)._asdict(), seed=spec.seed)
+    files.write_json(path, {"spec": spec.as_json(), "epochs": EPOCHS, "status": "completed", "seconds": seconds})
+    arrays.write_npz(path.replace("run.json", "weights.npz"), {})
+    return path
 
 
-def test_a_run_takes_its_start_and_its_epochs(leave_run, make_spec):
-    assert run_time.find(make_spec("control", 1)) is None
+def test_a_run_takes_its_start_and_its_epochs(make_spec):
+    assert speed.find(make_spec("control", 1)) is None
     # In any study, of any deterministic variant, however long the recipe.
     leave_run(change(make_spec("algo", 2), "recipe", learning_rate=3.0), study="pilot")
-    found = run_time.find(make_spec("control", 1))
+    found = speed.find(make_spec("control", 1))
     assert (found.start, found.epoch, found.evaluation) == (6.0, 23.0, 2.0)
-    assert found.run({"epochs": 10}) == 236.0
-    assert found.predictions(5) == 16.0
-    assert found.source == "finished runs: 1"
-
-
-def test_of_several_runs_the_middle_one_counts(leave_run, make_spec):
-    for seed, training in enumerate((30.0, 60.0, 6000.0), 1):
+    assert (found.run({"epochs": 10}), found.predictions(5)) == (236.0, 16.0)
+    # Of several runs, the middle one counts.
+    for seed, training in enumerate((30.0, 6000.0), 1):
         leave_run(make_spec("control", seed), seconds=SECONDS_OF_A_RUN | {"training": training})
-    found = run_time.find(make_spec("control", 1))
-    assert found.epoch == 23.0
-    assert found.source == "finished runs: 3"
+    found = speed.find(make_spec("control", 1))
+    assert (found.epoch, found.source) == (23.0, "finished runs: 3")
 
 
 def change(spec, part, **keys):
@@ -343,32 +230,27 @@ def change(spec, part, **keys):
     ],
     ids=["batches", "tooling", "without determinism"],
 )
-def test_runs_of_other_work_do_not_count(other, leave_run, make_spec):
+def test_runs_of_other_work_do_not_count(other, make_spec):
     spec = make_spec("control", 1)
     leave_run(other(spec))
-    assert run_time.find(spec) is None
+    assert speed.find(spec) is None
 
 
-def test_a_damaged_record_tells_nothing(leave_run, make_spec):
+def test_a_damaged_record_tells_nothing(make_spec):
     spec = make_spec("control", 1)
     Path(leave_run(spec)).write_text("{")
     other = Path(leave_run(make_spec("control", 2)))
     files.write_json(other, files.read_json(other) | {"spec": None})
     leave_run(make_spec("control", 3))
-    assert run_time.find(spec).source == "finished runs: 1"
+    assert speed.find(spec).source == "finished runs: 1"
 
 
-def test_timed_steps_count_until_a_run_is_finished(leave_run, make_spec):
+def test_timed_steps_count_until_a_run_is_finished(make_spec):
     spec = make_spec("control", 1)
-    measured = {
-        "spec": spec.as_json(),
-        "epochs": 1,
-        "steps_timed": 64,
-        "seconds": SECONDS_OF_A_RUN,
-        "weight_bytes": 62888,
-    }
-    files.write_json(place(layout.SPEED, spec, "tiny"), measured)
-    found = run_time.find(spec)
+    measured = {"epochs": 1, "steps_timed": 64, "seconds": SECONDS_OF_A_RUN, "weight_bytes": 62888}
+    path = layout.SPEED.format(study="tiny", **Cell.of(spec)._asdict())
+    files.write_json(path, {"spec": spec.as_json(), **measured})
+    found = speed.find(spec)
     assert (found.epoch, found.weight_bytes, found.source) == (69.0, 62888, "steps timed: 64")
     leave_run(make_spec("control", 2))
-    assert run_time.find(spec).source == "finished runs: 1"
+    assert speed.find(spec).source == "finished runs: 1"

@@ -96,7 +96,7 @@ class Workshop:
 
     def begin(self, *named):
         """Begin to train in a process that keeps a checkpoint after every epoch."""
-        command = [sys.executable, DRIVERS / "verbs.py", "always_keeping", *map(str, self.command(*named))]
+        command = [sys.executable, DRIVERS / "training.py", "always_keeping", *map(str, self.command(*named))]
         return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def kill_after(self, epoch, ending, *named):
@@ -219,7 +219,7 @@ def attempts(run):
 
     def attempt(*commands):
         words = [word for folder, command in commands for word in ("--", folder, *command)]
-        done = run(Path.cwd(), sys.executable, DRIVERS / "verbs.py", "several", *words)
+        done = run(Path.cwd(), sys.executable, DRIVERS / "training.py", "several", *words)
         assert done.returncode == 0, done.stderr
         ended = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         return [SimpleNamespace(returncode=one["code"], stdout=one["said"], stderr="") for one in ended]

@@ -151,12 +151,6 @@ def made(tmp_path, monkeypatch):
     return folder
 
 
-def test_the_registry_names_environments_that_have_a_lock_file():
-    named = {tooling["environment"] for tooling in config.registered("hardware").values()} - {""}
-    assert named == set(environments.known())
-    assert len(named) >= 8
-
-
 def test_a_spec_names_an_environment_only_if_it_is_not_the_workflows(elsewhere, built, written):
     cell = Cell("smallcnn", "digits", "cpu-old", "algo")
     assert elsewhere.spec(cell, 1).hardware.json["environment"] == OLD
@@ -326,13 +320,10 @@ def with_smi(tmp_path, monkeypatch):
     ("visible", "places"),
     [
         (None, [0, 1]),
-        ("0,1", [0, 1]),
         ("1,0", [1, 0]),
         ("GPU-bbbb", [1]),
         ("", []),
-        ("-1", []),
         ("0,7,1", [0]),
-        ("NoDevFiles", []),
     ],
 )
 def test_gpus_are_those_that_nvidia_smi_lists_and_that_are_visible(visible, places, with_smi, monkeypatch):
@@ -343,15 +334,11 @@ def test_gpus_are_those_that_nvidia_smi_lists_and_that_are_visible(visible, plac
 
 
 INFORMATION = "Model: \t\t Quadro RTX 5000\nIRQ:   \t\t 33\nGPU UUID: \t GPU-cccc3333\n"
-VERSIONS = [
-    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82.01  Wed Oct 27 21:21:55 UTC 2021\nGCC version: 9.3.0\n",
-    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  470.82.01  Release Build  (somebody)\n",
-]
+VERSION = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  470.82.01  Release Build  (somebody)\n"
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_without_nvidia_smi_the_kernel_tells(version, with_smi):
-    with_smi(None, {"version": version, "gpus/0000:01:00.0/information": INFORMATION})
+def test_without_nvidia_smi_the_kernel_tells(with_smi):
+    with_smi(None, {"version": VERSION, "gpus/0000:01:00.0/information": INFORMATION})
     assert accelerators.gpus() == [Gpu("Quadro RTX 5000", "470.82.01", "", "GPU-cccc3333")]
 
 

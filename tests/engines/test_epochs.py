@@ -160,18 +160,6 @@ def test_a_step_that_overflows_is_left_out_and_the_loss_scale_moves_as_keras_s(p
     assert halved["ours scale"][0] > 2.0 ** (15 + 5 - (8 - ours))
 
 
-@pytest.fixture(scope="module")
-def control(here):
-    return here.train("control", 1)
-
-
-@pytest.mark.long
-def test_control_repeats_bit_for_bit_in_half_precision(here, control):
-    again = here.train("control", 2)
-    assert again.digests == control.digests
-    assert again.weight_bytes == control.weight_bytes
-
-
 # The loss scale of float16 by its counts; tests above hold it beside Keras's in training
 
 

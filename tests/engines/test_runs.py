@@ -1,4 +1,4 @@
-"""What is read and kept of runs: records, cycles' snapshots, and the folder of a training program."""
+"""What is read of runs, and their checkpoints: as they were written, or refused in one line."""
 
 from pathlib import Path
 
@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
-from toolnoise.base.spec import Spec
-from toolnoise.datasets.prepared import Data, Split
-from toolnoise.engines import EpochResult, State
-from toolnoise.models.initial import Parameter
+from toolnoise.engines import State
 from toolnoise.study import runs
-from toolnoise.training import checkpoints, loop
+from toolnoise.training import checkpoints
 from toolnoise.training.checkpoints import NAMES, Checkpoints, Progress
 
 
@@ -82,90 +79,6 @@ def test_a_record_of_other_types_is_one_line(change, says, make_run, refused):
 
     record = make_run(1, edit)
     assert refused(runs.read, record).startswith(f"{record}: {says}")
-
-
-PARAMETERS = (
-    Parameter("conv/kernel", (2, 3), True, "GlorotUniform", {}),
-    Parameter("conv/bias", (3,), True, "Zeros", {}),
-    Parameter("seen/count", (), False, "Zeros", {}),
-)
-
-
-class Counting:
-    """An engine whose weights grow by one an epoch; its loss is no number after epoch `diverges`."""
-
-    def __init__(self, diverges):
-        self.diverges, self.epochs = diverges, 0
-
-    def compile(self, _recipe, _train):
-        pass
-
-    def restore(self, state):
-        self.held, self.step = {path: tensor.copy() for path, tensor in state.weights.items()}, state.step
-
-    def epoch(self, _plan):
-        self.epochs += 1
-        # In place, as a framework's variables change.
-        for tensor in self.held.values():
-            tensor += 1
-        return EpochResult(np.nan if self.epochs == self.diverges else 1.0, 0.5)
-
-    def scores(self, split):
-        yield slice(len(split.labels)), np.zeros((len(split.labels), 2), np.float32)
-
-    def weights(self):
-        return {path: tensor.copy() for path, tensor in self.held.items()}
-
-    def state(self):
-        return State(self.weights(), {}, self.step)
-
-
-@pytest.fixture
-def train(make_spec, tmp_path, monkeypatch):
-    """Train six epochs in cycles with an engine that counts; returns the run."""
-
-    def call(count, diverges=None):
-        split = Split(np.zeros((8, 2, 2, 1), np.uint8), np.zeros(8, np.int32))
-        data = Data(split, split, ("0", "1"), groups=(), sha256="")
-        monkeypatch.setattr(loop.prepared, "load", lambda *_: data)
-        observed = {"device": "cpu", "versions": {}}
-        monkeypatch.setattr(loop, "start_engine", lambda _: (Counting(diverges), observed))
-        monkeypatch.setattr(loop, "build_model", lambda *_: PARAMETERS)
-        spec = make_spec("control", 1)
-        recipe = spec.recipe | {"epochs": 6, "schedule": "cosine", "cycles": count}
-        spec = Spec.read(spec.json | {"recipe": recipe})
-        names = ("weights.npz", "history.csv", "run.json", "checkpoint.npz")
-        weights, history, record, kept = (tmp_path / "run" / name for name in names)
-        loop.train(spec, "data.npz", weights=weights, history=history, record=record, checkpoint=kept)
-        return runs.read(record)
-
-    return call
-
-
-def after(kept):
-    """The epochs that weights are of, by what they have grown."""
-    return [int(weights["conv/bias"][0]) for weights in kept]
-
-
-@pytest.mark.parametrize(("count", "epochs"), [(1, [6]), (3, [2, 4, 6])])
-def test_the_weights_are_kept_at_the_end_of_every_cycle_the_final_ones_last(count, epochs, train):
-    run = train(count)
-    assert after(run.snapshots()) == epochs
-    assert [list(weights) for weights in run.snapshots()] == [[one.path for one in PARAMETERS]] * count
-    # They stay in the file.
-    stored = [tensor.flags for weights in run.snapshots() for tensor in weights.values()]
-    assert not any(flags.owndata or flags.writeable for flags in stored)
-    for epoch, weights in zip(epochs, run.snapshots(), strict=True):
-        assert runs.weight_digests(weights)[0] == run.history()[epoch - 1]["weights_sha256"]
-        assert {path: tensor.shape for path, tensor in weights.items()} == {one.path: one.shape for one in PARAMETERS}
-
-
-@pytest.mark.parametrize(("diverges", "epochs"), [(1, [1]), (2, [2]), (5, [2, 4, 5]), (6, [2, 4, 6])])
-def test_a_run_that_diverges_has_the_snapshots_of_the_cycles_it_ended_before(diverges, epochs, train):
-    run = train(3, diverges)
-    assert (run.diverged, len(run.history())) == (True, diverges)
-    assert after(run.snapshots()) == epochs
-    assert after([run.weights()]) == epochs[-1:]
 
 
 # Checkpoints: read as they were written, or not at all

@@ -1,12 +1,10 @@
 """Data that stays on disk, and images that are larger than what the network sees: the same bits as any other."""
 
 import csv
-import io
 import sys
 
 import numpy as np
 import pytest
-from PIL import Image
 from scipy import stats
 
 from toolnoise import streams
@@ -88,31 +86,7 @@ def test_a_batch_is_exactly_the_planned_windows_of_larger_images(margin, crop, o
 
 
 LAW = {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
-SIDE, BATCH, TRAIN, TEST = 16, 12, 18, 8
-BOXED = {
-    "batch_size": BATCH,
-    "epochs": 2,
-    "normalise": "imagenet",
-    "resized_crop": LAW,
-    "flip": True,
-}
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory, photographs):
-    return photographs(tmp_path_factory.mktemp("imagenet"), train=TRAIN, test=TEST)
-
-
-@pytest.fixture(scope="module")
-def opened(own_workshop, pictures):
-    """Open a workshop on the photographs, read as ImageNet is."""
-    parts = {part: {"path": str(pictures / part)} for part in ("train", "test")}
-    entry = {"reader": "imagenet", "files": parts, "image_size": SIDE, "stored_size": "original", "streamed": True}
-
-    def make(builder, tooling, options=None):
-        return own_workshop(builder, options, tooling=tooling, data=entry, **BOXED)
-
-    return make
+BOXED = {"batch_size": 12, "epochs": 2, "normalise": "imagenet", "resized_crop": LAW, "flip": True}
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +103,8 @@ def garden(tmp_path_factory, run, skip_without):
         "count": np.array(4000),
     }
     np.savez(folder / "given.npz", **given)
-    script = f"{__file__.rpartition('/')[0]}/drivers/model_garden.py"
-    done = run(folder, sys.executable, script, "given.npz", "found.npz")
+    script = f"{__file__.rpartition('/')[0]}/drivers/frameworks.py"
+    done = run(folder, sys.executable, script, "model_garden", "given.npz", "found.npz")
     assert done.returncode == 0, done.stderr
     return given, arrays.read_npz(folder / "found.npz")
 
@@ -157,42 +131,14 @@ def test_boxes_are_resized_as_tensorflow_resizes_them(garden):
         np.testing.assert_allclose(mine, theirs, rtol=0, atol=2e-2 if abs(box[3]) > 400 else 1e-2)
 
 
-def test_a_batch_is_exactly_the_planned_boxes(opened, framework, toolings, pictures):
-    here = opened("recorder", toolings[framework], {"batch": BATCH})
-    trained = here.train("control", 1)
-    plan = here.last_step(trained)
-    assert 0 < (plan.boxes[:, 3] < 0).sum() < BATCH
-    contents = [file.read_bytes() for file in sorted((pictures / "train").glob("*/*"))]
-    expected = []
-    for example, (top, left, height, width) in zip(plan.order, plan.boxes.tolist(), strict=True):
-        pixels = np.array(Image.open(io.BytesIO(contents[example])).convert("RGB"), np.float64)
-        part = pixels[top : top + height, left : left + abs(width)][:, :: -1 if width < 0 else 1]
-        expected.append(in_float64(part))
-    exact = (np.stack(expected) / 255 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
-    seen = trained.weights["recorder/seen"]
-    np.testing.assert_allclose(seen, exact, rtol=0, atol=2e-6)
-    # The bits are those of the data, on every framework.
-    assert seen.tobytes() == here.dataset().train.take(plan.order, plan.boxes).tobytes()
-    assert trained.record["observed"]["versions"]["pillow"]
-
-
-def in_float64(part):
-    """Bilinear interpolation from the first pixel on, in float64."""
-    height, width, _ = part.shape
-    rows, columns = np.arange(SIDE) * (height / SIDE), np.arange(SIDE) * (width / SIDE)
-    row, column = (np.floor(at + 1e-9).astype(int) for at in (rows, columns))
-    down, right = (rows - row)[:, None, None], (columns - column)[None, :, None]
-    below, after = np.minimum(row + 1, height - 1), np.minimum(column + 1, width - 1)
-    upper = part[row][:, column] * (1 - right) + part[row][:, after] * right
-    lower = part[below][:, column] * (1 - right) + part[below][:, after] * right
-    return upper * (1 - down) + lower * down
-
-
-def test_every_framework_draws_the_same_and_repeats_bit_for_bit(opened, toolings):
-    draws = set()
+def test_every_framework_draws_the_same_and_repeats_bit_for_bit(own_workshop, tmp_path, photographs, toolings):
+    pictures, draws = photographs(tmp_path, train=18, test=8), set()
+    parts = {part: {"path": str(pictures / part)} for part in ("train", "test")}
+    entry = {"reader": "imagenet", "files": parts, "image_size": 16, "stored_size": "original", "streamed": True}
     for tooling in toolings.values():
-        here = opened("smooth", tooling)
+        here = own_workshop("smooth", tooling=tooling, data=entry, **BOXED)
         control, again = here.train("control", 1), here.train("control", 2)
         assert again.weight_bytes == control.weight_bytes
+        assert control.record["observed"]["versions"]["pillow"]
         draws.add(tuple(row["draws_sha256"] for row in control.history))
     assert len(draws) == 1

@@ -14,7 +14,6 @@ from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
 from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import learning_rates, plan_epoch, trained_on
 from toolnoise.models.initial import CUT_OFF_SPREAD, Parameter, initial_weights
-from toolnoise.study import config
 from toolnoise.study.builders import require_builders
 from toolnoise.study.variants import VARIANTS
 from toolnoise.training import bitflip
@@ -214,12 +213,6 @@ def test_a_cut_off_normal_is_its_quantile_to_the_rounding_of_float32():
     assert (np.abs(found - exact) <= np.abs(exact) * (2.0**-24 + 1.6e-9)).all()
 
 
-def test_normals_drawn_in_many_blocks_are_those_drawn_in_one():
-    many = streams.truncated_normal(6, (2 * streams.BLOCK + 7,))
-    assert (streams.truncated_normal(6, (9,)) == many[:9]).all()
-    assert len(set(many.tolist())) > 0.99 * many.size
-
-
 # The plan of an epoch: learning rates, batches, crops and flips
 
 
@@ -332,15 +325,6 @@ def test_a_batch_larger_than_the_set_is_one_line(spec, refused):
     assert line == "recipe digits: batch_size: found 51; at most the 50 training examples"
 
 
-@pytest.mark.parametrize("part", ["order", "offsets", "flips", "slots", "dropout"])
-def test_a_digest_tells_every_draw_apart(spec, part):
-    plan = plan_epoch(with_recipe(spec, crop=2, flip=True), EXAMPLES, 0)
-    values = getattr(plan, part).copy()
-    values.flat[-1] = not values.flat[-1] if values.dtype == bool else values.flat[-1] + 1
-    assert plan.digest() == plan_epoch(with_recipe(spec, crop=2, flip=True), EXAMPLES, 0).digest()
-    assert plan.digest() != plan._replace(**{part: values}).digest()
-
-
 # Models: a user's builders, and initial weights, one of them moved by one ulp
 
 
@@ -375,7 +359,6 @@ def refusal(models):
         (GOOD, {"width": 8, "depth": 2}),
         ("def wrapped(of):\n    return of\n@wrapped\ndef build():\n    pass\n", {"anything": 1}),
         (f"import keras, sys\nfrom . import other\nfrom {MODULE} import build\n", {}),
-        ("try:\n    import elsewhere\nexcept ImportError:\n    pass\n" + GOOD, {}),
         ("raise SystemExit('nothing is imported')\ndef build(input_shape, classes):\n    pass\n", {}),
     ],
 )
@@ -388,7 +371,6 @@ def test_a_builder_that_may_be_right_is_planned(models, source, options):
     [
         ("def build(:\n", {}, [f"{MODULE}.py, line 1: "]),
         ("def built(input_shape, classes):\n    pass\n", {}, ["has no function build", "allowed: built"]),
-        (f"import numpy, elsewhere.models\n{GOOD}", {}, [f"{MODULE}.py, line 1: no module elsewhere", "elsewhere.py"]),
         (GOOD, {"widht": 8}, ["no option widht", "allowed: width, depth"]),
     ],
 )
@@ -399,12 +381,6 @@ def test_a_builder_that_cannot_be_right_is_refused_in_one_line(models, refused, 
     nowhere = {"mine": {"builder": "no_such_module.models:build", "options": {}}}
     line = refused(require_builders, nowhere, "study.yaml")
     assert "no module no_such_module" in line and "no_such_module.py" in line
-
-
-def test_every_builder_of_the_registry_is_planned():
-    registered = {name: {"options": {}, **model} for name, model in config.registered("models").items()}
-    assert len(registered) > 20
-    assert refusal(registered) == ""
 
 
 def draw(initializer, shape=(3, 3, 16, 32), **options):
@@ -487,25 +463,6 @@ MOVED_PARAMETERS = [
 ]
 KERNELS = {"conv/kernel": 36, "logits/kernel": 64}
 MOVES = [bitflip.drawn(MOVED_PARAMETERS, 0, replicate, "m") for replicate in range(1, 2001)]
-
-
-def as_integers(values):
-    return values.view(np.int32).astype(np.int64)
-
-
-@pytest.mark.parametrize("move", MOVES[:20], ids=str)
-def test_exactly_one_weight_moves_by_one_ulp(move):
-    weights = initial_weights(MOVED_PARAMETERS, 0, 1, "m")
-    before = {path: tensor.copy() for path, tensor in weights.items()}
-    moved = move.made(weights)
-    assert list(moved) == list(weights)
-    changed = {path: np.argwhere(moved[path] != before[path]).tolist() for path in weights}
-    assert changed == {path: [] for path in weights} | {move.tensor: [list(move.index)]}
-    old, new = before[move.tensor][move.index], moved[move.tensor][move.index]
-    assert abs(as_integers(new) - as_integers(old)) == 1
-    assert (new > old) == move.up
-    assert all(weights[path].tobytes() == before[path].tobytes() for path in weights)
-    assert moved[move.tensor].dtype == np.float32
 
 
 def test_a_replicate_always_moves_the_same_weight_and_a_model_without_kernels_is_one_line(refused):

@@ -99,29 +99,6 @@ def test_an_augmented_batch_is_the_planned_one_on_every_framework(padding, on_ea
         np.testing.assert_allclose(black[0, 0, 0], np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]))
 
 
-def test_strides_of_phams_wide_resnet_see_the_same_pixels_on_every_framework(own_workshop, toolings):
-    """Keras pads an even image at its far end only, which no framework but TensorFlow does by itself."""
-    if "tensorflow" not in toolings:
-        pytest.skip("tensorflow, whose padding it is, is not installed")
-    wide = {
-        name: own_workshop(
-            "build",
-            {"depth": 10, "width": 1},
-            module="toolnoise.models.wide_resnet",
-            tooling=tooling,
-            size=(8, 12, 3),
-            batch_size=32,
-        )
-        for name, tooling in toolings.items()
-    }
-    weights = wide["tensorflow"].folder / "cpu-control-1/weights.npz"
-    wide["tensorflow"].train("control", 1)
-    first, *others = (here.drive("training", "first_step", weights)["logits/0"] for here in wide.values())
-    assert others and np.ptp(first) > 0
-    for other in others:
-        np.testing.assert_allclose(first, other, rtol=0, atol=1e-4 * np.abs(first).max())
-
-
 def test_dropout_keeps_what_the_streams_say_on_every_framework(on_each):
     for here in on_each("dropped", {"batch": 64, "rate": RATE}, batch_size=64, epochs=2).values():
         trained = here.train("algo", 1)
@@ -341,59 +318,23 @@ def test_a_step_that_overflows_is_left_out_on_every_framework(on_each):
         assert all(np.isfinite(tensor).all() for tensor in end.values())
 
 
-# What JAX computes on a CPU by functions of this program: the numbers of XLA's operations, and equal runs
+# Max-pooling in JAX on a CPU by a function of this program: the numbers of XLA's. `make test-jax` tries it.
 
-
-# `make test-jax` tries it, a part of .ci/run.
-
-DRIVER = Path(__file__).parent / "drivers/kernels_in_jax.py"
-HALF_A_UNIT = 2.0**-24  # of rounding in float32
+DRIVER = Path(__file__).parent / "drivers/frameworks.py"
 
 
 @pytest.fixture(scope="module")
-def said(run, skip_without, tmp_path_factory):
+def pooled(run, skip_without, tmp_path_factory):
     """What the driver prints, from a process of its own: JAX has threads, and other tests fork."""
     skip_without("jax")
     variables = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    done = run(tmp_path_factory.mktemp("kernels"), sys.executable, DRIVER, env=variables)
+    done = run(tmp_path_factory.mktemp("kernels"), sys.executable, DRIVER, "jax_pooling", env=variables)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-@pytest.fixture
-def convolved(said):
-    """By `kernels: products`."""
-    return said["convolved"]
-
-
-@pytest.fixture
-def pooled(said):
-    return said["pooled"]
-
-
-def test_keras_computes_with_it_what_xla_computes_pixel_by_pixel_and_nothing_else(convolved):
-    assert convolved["installed once"]
-    assert convolved["shapes"][0] == convolved["shapes"][1]
-    assert convolved["is XLA's"] == [[True] * len(convolved["wanted"]), convolved["wanted"]]
-
-
-def test_its_numbers_and_gradients_are_xlas_but_for_rounding(convolved):
-    for apart, is_theirs in zip(convolved["apart"], convolved["wanted"], strict=True):
-        assert apart == 0 if is_theirs else apart < 32 * HALF_A_UNIT
-
-
-def test_runs_with_it_repeat_bit_for_bit_and_differ_from_xlas(own_workshop, skip_without):
-    skip_without("jax")
-    digests = []
-    for kernels in ("products", "products", "xla"):
-        tooling = {"engine": "jax", "kernels": kernels}
-        digests.append(own_workshop("by_channel", tooling=tooling, batch_size=8, epochs=2).train().digests)
-    assert digests[0] == digests[1]
-    assert digests[0][-1] != digests[2][-1]
-
-
 def test_numbers_and_the_bits_of_gradients_are_those_of_xla(pooled):
-    assert pooled["agreement"] == [[True, True]] * 8
+    assert pooled["agreement"] == [True] * 8
 
 
 def test_what_is_no_number_stays(pooled):
@@ -401,10 +342,5 @@ def test_what_is_no_number_stays(pooled):
 
 
 def test_keras_pools_with_it_and_other_windows_as_before(pooled):
-    assert pooled["installed once"]
     assert pooled["by it"] == [[[[5], [7]], [[13], [15]]]]
-    assert pooled["others"] == [
-        [[1, 4, 4, 1], [2, 2], [1, 1], "valid", None],
-        [[1, 4, 4, 1], [2, 2], None, "same", None],
-        [[1, 4, 4, 1], 2, 2, "valid", "channels_first"],
-    ]
+    assert pooled["others"] == [True, True]

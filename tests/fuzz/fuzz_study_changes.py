@@ -31,7 +31,6 @@ hardware:
     formulas: common, threads: 2, impl_noise: reduction-order, device: "", gpu_model: "", environment: "",
     constraint: "v100|t4"}
   same: {engine: torch, accelerator: cpu, portable: true}
-  norm: {engine: torch, accelerator: cpu, fused_batch_norm: true}
 prices: {cpu: 0.5, mine: 2}
 identical: {criteria: [last, patience], accuracy: criterion, weak: {reference: best, margin: -0.25}}
 claims:

@@ -57,8 +57,8 @@ UNREADABLE = {
     "unknown alias": (f"{TINY}seed: *seed\n", "line 4: found undefined alias 'seed'"),
     "two documents": (f"{TINY}---\n{TINY}", "line 4: but found another document"),
     "deep": (f"{TINY}seed: {'[' * 3000}\n", "maximum recursion depth exceeded"),
-    "octal": (TINY.replace("seeds: 2", "seeds: 010"), "line 3: found 010, which YAML 1.1 reads as 8; allowed: "),
-    "sexagesimal": (f"{TINY}seed: 1:20\n", "line 4: found 1:20, which YAML 1.1 reads as 80; allowed: "),
+    "octal": (TINY.replace("seeds: 2", "seeds: 010"), "line 3: found 010; allowed: "),
+    "sexagesimal": (f"{TINY}seed: 1:20\n", "line 4: found 1:20; allowed: "),
 }
 
 
@@ -82,7 +82,7 @@ def test_what_is_planned_is_what_is_written_in_files_and_in_values(tmp_path, sna
     (tmp_path / "study.yaml").write_text(f"{TINY}prices: {{cpu: 1e-3}}\n")
     done = snakemake(tmp_path, "-n", "--quiet", "all", "--config", "recipes={digits: {learning_rate: 2e-3, epochs: 3}}")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "--config seed: found 1_0, which YAML" in refusal(snakemake(tmp_path, "-n", "--config", "seed=1_0"))
+    assert "--config seed: found 1_0; allowed" in refusal(snakemake(tmp_path, "-n", "--config", "seed=1_0"))
 
 
 # What a person asks before a study is run and while it runs: speed, estimate, and what a machine lacks
@@ -128,7 +128,7 @@ def test_measuring_by_hand_prepares_the_data_and_times_what_this_machine_serves(
     folder = write_study(tmp_path, one_cell("cpu", "tpu-v2-8"))
     done = toolnoise(folder, "estimate", "--study", "study.yaml", "--measure")
     assert done.returncode == 0, done.stderr
-    assert "timing smallcnn/digits/cpu/control" in done.stderr
+    assert "measure_speed" in done.stderr
     assert "not timed: smallcnn/digits/tpu-v2-8/control: device: no TPU is visible on this machine" in done.stderr
     assert "tpu-v2-8: 2 runs left, TPU-hours and cost unknown" in done.stdout
     assert "steps timed: " in done.stdout

@@ -8,7 +8,6 @@ import sys
 from types import SimpleNamespace
 
 from snakemake.utils import update_config
-from toolnoise.estimate import gpu_memory
 from toolnoise.papers import notebook_values
 from toolnoise.papers.published import paper_items
 from toolnoise.base import program
@@ -53,10 +52,6 @@ for content in contents:
 with errors_in_one_line():
     study = grid.build(configuration.resolve(config, FILE), FILE)
     require_builders(study.config["models"], FILE)
-
-if internals.is_main_process(workflow):
-    for line in gpu_memory.warnings(study):
-        print(f"{FILE}: {line}", file=sys.stderr)
 
 
 # Only what differs between a study's files is a wildcard: Snakemake looks for the rule of a file by the starts of outputs.

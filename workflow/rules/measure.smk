@@ -95,7 +95,7 @@ rule measure_program:
     log:
         in_study("logs/{study}/measure-program/{model}/{dataset}/{hardware}/{variant}.log"),
     wildcard_constraints:
-        model=among(cell.model for cell in places.of_scoring_programs(study)),
+        model=among(cell.model for cell in places.scored_by_programs(study)),
     conda:
         ENVIRONMENT
     params:
@@ -121,7 +121,7 @@ rule measure_outcomes:
     log:
         in_study("logs/{study}/measure-outcomes/{model}/{dataset}/{hardware}/{variant}.log"),
     wildcard_constraints:
-        model=among(cell.model for cell in places.of_other_programs(study)),
+        model=among(cell.model for cell in places.scored_by_programs(study, scored=False)),
     conda:
         ENVIRONMENT
     params:

@@ -75,7 +75,7 @@ rule run_program:
     log:
         in_study("logs/{study}/run-program/{model}/{dataset}/{hardware}/{variant}/{seed}.log"),
     wildcard_constraints:
-        model=among(run.model for run in places.run_programs(study)),
+        model=among(run.model for run in places.runs_of_programs(study)),
     priority: 1
     conda:
         environment_of
@@ -107,7 +107,7 @@ rule adopt_run:
     log:
         in_study("logs/{study}/adopt-run/{model}/{dataset}/{hardware}/{variant}/{seed}.log"),
     wildcard_constraints:
-        model=among(run.model for run in places.adopted(study)),
+        model=among(run.model for run in places.runs_of_programs(study, adopted=True)),
     conda:
         ENVIRONMENT
     params:

@@ -7,7 +7,6 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
-from toolnoise.estimate.gpu_memory import OUTPUTS
 from toolnoise.models.initial import initial_weights
 from toolnoise.papers.layers.dump import LayerOutputs
 from toolnoise.study import config, grid
@@ -59,7 +58,6 @@ def described(entry, shape, classes):
         "initializers": initializers,
         "shapes": {variable.path: list(variable.shape) for variable in model.weights},
         "dropouts": {layer.name: [layer.rate, layer.whole] for layer in model.layers if isinstance(layer, Dropout)},
-        "convolved": sum(int(np.prod(layer.output.shape[1:])) for layer in model.layers if isinstance(layer, Conv2D)),
         # Windows of several pixels that skip some: what is beyond the edge depends on the padding.
         "padding": {
             layer.name: layer.padding
@@ -107,7 +105,6 @@ def count_models(study_file, _data, out):
             layer for layer in model.layers if layer.name.startswith("stage2_block1") and hasattr(layer, "strides")
         ]
         found["striding"] = {layer.name: list(layer.strides) for layer in block if layer.strides != (1, 1)}
-        found["outputs"] = {name: found[name][0]["convolved"] for name in OUTPUTS}
         found["pooled"] = [described(pooled, (size, size, 3), 2) for size in (32, 128)]
     found["pixels"] = pixels()
     files.write_json(out, found)
@@ -119,8 +116,8 @@ def called(model, images):
     return ops.convert_to_numpy(model(ops.convert_to_tensor(images), training=False))
 
 
-def watch_layers(study_file, data_file, out, *names):
-    """What the engine says of the layers of some models, and what they give of images, asked for in several ways."""
+def watch_layers(study_file, data_file, out):
+    """What the engine says of the layers of a model, and what they give of images, asked for in several ways."""
     keras_engine.EVALUATION_BATCH = 7
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
@@ -130,16 +127,6 @@ def watch_layers(study_file, data_file, out, *names):
     import keras
 
     found = {}
-    for name in names:
-        entry = {"name": name, **config.registered("models")[name]}
-        engine.build(network._builder(entry), entry["options"], (32, 32, 3), 10)
-        outputs = LayerOutputs(engine).sizes()
-        found[f"registry/{name}"] = np.array(list(outputs))
-        weighted = [(layer.path, layer.output.shape) for layer in engine.model.layers if layer.weights]
-        found[f"keras/{name}"] = np.array([path for path, _ in weighted])
-        sizes = {path: int(np.prod(shape[1:])) for path, shape in weighted}
-        assert outputs == {path: sizes[path] for path in outputs}, name
-
     parameters = network.build_model(engine, spec, data)
     engine.restore(State(initial_weights(parameters, 0, 1, "model"), {}, 0))
     outputs = LayerOutputs(engine)
@@ -174,6 +161,43 @@ def smooth_activations(study_file, _data_file, out):
     places = ops.convert_to_tensor(found["places"])
     for name, beta in (("relu", 1), ("swish", 1), ("smelu", 0.5), ("smelu", 1), ("smelu", 2)):
         found[f"{name} {beta:g}"] = ops.convert_to_numpy(activation(name, beta)(places))
+    arrays.write_npz(out, found)
+
+
+# Networks for language
+
+
+BATCH, LENGTH, CLASSES, CHANGED = 5, 12, 11, 7
+# Small, with more than one of everything.
+OPTIONS = {
+    "lstm": {"units": 7, "layers": 2, "embedding": 5},
+    "qrnn": {"units": [7, 4], "windows": [3, 1], "embedding": 5},
+    "transformer": {"width": 6, "heads": 2},
+}
+
+
+def language(study_file, _data, out, *names):
+    """Of each network its random weights and the logits that it gives, with a token changed, too."""
+    loaded = grid.load(study_file)
+    engine, _ = network.start_engine(loaded.spec(loaded.cells[0], 1))
+    found = {"changed_at": np.array(CHANGED)}
+    for name in names:
+        entry = {"name": name, **config.registered("models")[name]}
+        engine.build(
+            network.checked(network._builder(entry), entry, (LENGTH, CLASSES)), OPTIONS[name], (LENGTH,), CLASSES
+        )
+        numbers = np.random.Generator(np.random.Philox(5))
+        tokens = numbers.integers(0, CLASSES, (BATCH, LENGTH), dtype=np.int32)
+        # All of them random, so that no weight is without effect.
+        shapes = {path: tensor.shape for path, tensor in engine.weights().items()}
+        weights = {path: numbers.normal(0, 0.5, shape).astype(np.float32) for path, shape in shapes.items()}
+        engine.restore(State(weights, {}, 0))
+        other = tokens.copy()
+        other[:, CHANGED] = (other[:, CHANGED] + 1) % CLASSES
+        found |= {f"{name}/weights/{path}": values for path, values in weights.items()}
+        for what, given in (("logits", tokens), ("changed", other)):
+            found[f"{name}/{what}"] = engine.values_of(engine._forward(given))
+        found[f"{name}/tokens"] = tokens
     arrays.write_npz(out, found)
 
 

@@ -55,19 +55,6 @@ def smooth(input_shape, classes):
     return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
 
 
-def normalised(input_shape, classes, pixels=0):
-    """Batch normalisation of pictures, with and without scale and offset, and of numbers; `pixels`, a side, crops."""
-    images = values = keras.Input(input_shape, name="images")
-    if pixels:
-        values = values[:, :pixels, :pixels]
-    values = keras.layers.Conv2D(6, 3, padding="same", use_bias=False, name="conv")(values)
-    values = keras.layers.Activation("tanh", name="tanh")(keras.layers.BatchNormalization(name="whole")(values))
-    values = keras.layers.BatchNormalization(scale=False, center=False, name="plain")(values)
-    values = keras.layers.Dense(5, use_bias=False, name="dense")(keras.layers.Flatten(name="flat")(values))
-    values = keras.layers.Activation("tanh", name="tanh2")(keras.layers.BatchNormalization(name="numbers")(values))
-    return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
-
-
 class Doubled(keras.layers.Layer):
     """A layer with a weight of its own around another, which it calls twice."""
 
@@ -145,12 +132,3 @@ def nothing(input_shape, classes):
 def mistaken(input_shape, classes):
     """A name that does not exist."""
     return keras.Sequential([keras.Input(input_shape), keras.layers.Dens(classes)])
-
-
-def by_channel(input_shape, classes):
-    """What XLA has no fast kernels for: a convolution of each channel by itself, a kernel larger than the picture."""
-    images = keras.Input(input_shape, name="images")
-    values = keras.layers.DepthwiseConv2D(3, 2, padding="same", name="each")(images)
-    values = keras.layers.MaxPooling2D(2, padding="same", name="pool")(values)
-    values = keras.layers.Conv2D(4, 3, padding="same", activation="relu", name="all")(values)
-    return keras.Model(images, keras.layers.Dense(classes, name="logits")(keras.layers.Flatten(name="flat")(values)))

@@ -1,18 +1,23 @@
 """Steps and epochs of a study's first run: `training.py FUNCTION STUDY DATA OUT ARGUMENT...`."""
 
+import contextlib
+import io
+import itertools
+import json
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from toolnoise import epoch_plan
+from toolnoise import cli, epoch_plan
 from toolnoise.base import arrays
 from toolnoise.datasets import prepared, streaming
 from toolnoise.engines import State, formulas
 from toolnoise.engines.formulas import BETA_1, BETA_2
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import grid
-from toolnoise.training import loop, network
+from toolnoise.training import checkpoints, loop, network
 
 
 def opened(study_file, data_file, engine=None, **cell):
@@ -36,41 +41,15 @@ def first_step(study_file, data_file, out, *others):
     """An engine's first step, its loss and gradients, and the logits that it gives of runs' weights."""
     engine, spec, data = opened(study_file, data_file)
     initial = begin(engine, spec, data, optimizer="sgd")
-    plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
-    found = take_first_step(engine, plan) | {f"initial/{path}": tensor for path, tensor in initial.items()}
+    # At a rate of one the first momentum is the gradient itself.
+    first = epoch_plan.plan_epoch(spec, len(data.train.labels), 0).steps(0, 1)._replace(rates=np.ones(1, np.float32))
+    found = {"loss": np.array(engine.epoch(first).loss), "order": first.order[0]}
+    found |= {f"gradient/{path}": -momentum for path, momentum in engine.state().slots["momentum"].items()}
+    found |= {f"after/{path}": tensor for path, tensor in engine.weights().items()}
+    found |= {f"initial/{path}": tensor for path, tensor in initial.items()}
     for number, other in enumerate(others):
         engine.restore(State(arrays.read_npz(other), {}, 0))
         found[f"logits/{number}"] = engine.logits(data.test)
-    arrays.write_npz(out, found)
-
-
-def take_first_step(engine, plan):
-    """Its order and loss, the gradients and the weights after it."""
-    # At a rate of one the first momentum is the gradient itself.
-    first = plan.steps(0, 1)._replace(rates=np.ones(1, np.float32))
-    found = {"loss": np.array(engine.epoch(first).loss), "order": first.order[0]}
-    found |= {f"gradient/{path}": -momentum for path, momentum in engine.state().slots["momentum"].items()}
-    return found | {f"after/{path}": tensor for path, tensor in engine.weights().items()}
-
-
-def normalised(study_file, data_file, out, *other_study_files):
-    """Of each study the first step, and the weights and logits after an epoch.
-
-    Their toolings differ in nothing but the kernels of batch normalisation, which are chosen as a network is built.
-    """
-    engine, _, data = opened(study_file, data_file)
-    found = {}
-    for number, file in enumerate((study_file, *other_study_files)):
-        _, spec, _ = opened(file, data_file, engine)
-        engine.tooling = spec.hardware.json
-        initial = begin(engine, spec, data, optimizer="sgd")
-        plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
-        given = {f"initial/{path}": tensor for path, tensor in initial.items()} | take_first_step(engine, plan)
-        engine.restore(State(initial, {}, 0))
-        engine.epoch(plan)
-        given |= {f"epoch/{path}": tensor for path, tensor in engine.weights().items()}
-        given["logits"] = engine.logits(data.test)
-        found |= {f"{number}/{name}": values for name, values in given.items()}
     arrays.write_npz(out, found)
 
 
@@ -359,6 +338,44 @@ def training_beside_keras(study_file, data_file, out):
         found["keras scale"] = np.array([float(theirs.dynamic_scale), int(theirs.step_counter)])
         found["updates"] = np.array([SCALED_STEPS - scale["left_out"], int(theirs.iterations)])
     arrays.write_npz(out, found)
+
+
+# `toolnoise` as tests change it
+
+
+def always_keeping(*arguments):
+    """`toolnoise` that keeps a checkpoint after every epoch."""
+    checkpoints.SECONDS_BETWEEN = 0
+    cli.main(list(arguments))
+
+
+def several(*arguments):
+    """Train in one folder after the other: `several FOLDER ARGUMENT... [-- FOLDER ARGUMENT...]`.
+
+    Prints a line of JSON for each, with the exit code and what was said. Their tooling has to be the same one.
+    """
+    start, started = loop.start_engine, []
+
+    def start_once(spec):
+        """An engine starts once in a process."""
+        settings = spec.hardware.json, spec.varies("impl")
+        if not started:
+            started.append((settings, start(spec)))
+        assert settings == started[0][0]
+        return started[0][1]
+
+    loop.start_engine = start_once
+    for alone, words in itertools.groupby(arguments, "--".__eq__):
+        if not alone:
+            folder, *command = words
+            os.chdir(folder)
+            said, code = io.StringIO(), 0
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                try:
+                    cli.main(command)
+                except SystemExit as end:
+                    code = end.code
+            print(json.dumps({"code": code, "said": said.getvalue()}))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from typing import Any
 
 from toolnoise.study import layout, programs
-from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Training, Variants, Whole
+from toolnoise.study.cells import Cell, Dataset, Network, Pair, Profile, Training, Variants, Whole
 from toolnoise.study.entries import defining, labels_shown
 from toolnoise.study.expected import METRICS
 from toolnoise.study.study import Study
@@ -94,6 +94,6 @@ def first_outcome(study: Study, place: Dataset) -> str:
 
 def gate_of(study: Study, run: Training) -> list[str]:
     """The verdict on the control cell, if the study has one and the run is not one of its own."""
-    control = Control(*run[:3])
-    gated = run.variant != control.cell.variant and control.cell in study.seeds
+    control = Cell(*run[:3], "control")
+    gated = run.cell != control and control in study.seeds
     return [study.path(layout.GATE, control)] if gated else []

@@ -57,8 +57,6 @@ class Engine(KerasEngine):
         if self.tooling["accelerator"] == "cpu":
             keep_freed_memory()
             jax_kernels.install_pooling(self.jax, self.keras.src.backend)
-            if self.tooling["kernels"] == "products":
-                jax_kernels.install_convolutions(self.jax, self.keras.src.backend)
 
     def _allows_tf32(self) -> bool:
         return self.jax.config.jax_default_matmul_precision == "tensorfloat32"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.engines import accelerators, decay, formulas, fused_batch_norm, rate_factor
+from toolnoise.engines import accelerators, decay, formulas, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
 
@@ -108,8 +108,6 @@ class Engine(KerasEngine):
 
     def _compile(self) -> None:
         tf, train = self.tf, self.train
-        if self.tooling.get("fused_batch_norm"):
-            fused_batch_norm.install(self.keras, self.model, self._normalised)
         batch = (None, None if self.recipe.get("last_batch") == "kept" else self.recipe["batch_size"])
         signature = [
             tf.TensorSpec((None, *train.pixels.shape[1:]), self.blank_inputs(()).dtype),
@@ -173,14 +171,6 @@ class Engine(KerasEngine):
 
         last = tf.shape(order)[0]
         return tf.while_loop(lambda step, *_: step < last, one_step, (0, loss, correct), parallel_iterations=1)[1:]
-
-    def _normalised(self, images, scale, offset, epsilon):  # noqa: ANN001, ANN202
-        tf, none = self.tf, self.tf.zeros([0])
-        outputs, mean, of_sample, *_ = tf.raw_ops.FusedBatchNormV3(
-            x=images, scale=scale, offset=offset, mean=none, variance=none, epsilon=epsilon
-        )
-        count = tf.cast(tf.size(images) / images.shape[-1], tf.float32)
-        return outputs, mean, of_sample * ((count - 1) / count)
 
     def _losses(self, labels, logits):  # noqa: ANN001, ANN202
         tf, smoothing = self.tf, self.recipe["label_smoothing"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.engines import decay, formulas, fused_batch_norm, rate_factor, torch_layers
+from toolnoise.engines import decay, formulas, rate_factor, torch_layers
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
@@ -111,8 +111,6 @@ class Engine(KerasEngine):
         return self._moved(np.zeros_like(like))
 
     def _compile(self) -> None:
-        if self.tooling.get("fused_batch_norm"):
-            fused_batch_norm.install(self.keras, self.model, partial(_normalised, self.torch))
         self._forward(self.blank_inputs(self.shape))
 
     def _train(self, part: Chunk, sums: Sums) -> Sums:
@@ -243,14 +241,6 @@ def _moments(torch: Any, values: Any, axes: Any, keepdims: bool = False, synchro
     assert not synchronized
     variance, mean = torch.var_mean(values.float(), dim=axes, correction=0, keepdim=keepdims)
     return mean.to(values.dtype), variance.to(values.dtype)
-
-
-def _normalised(torch: Any, images: Any, scale: Any, offset: Any, epsilon: float) -> tuple[Any, Any, Any]:
-    # With a momentum of 1 the moving values are those of the batch, with the variance of a sample.
-    mean, of_sample, count = torch.zeros_like(scale), torch.zeros_like(scale), images.numel() // len(scale)
-    outputs = torch.native_batch_norm(_channels_first(images), scale, offset, mean, of_sample, True, 1.0, epsilon)[0]
-    variance = of_sample * ((count - 1) / count) if count > 1 else torch.zeros_like(mean)
-    return outputs.permute(0, 2, 3, 1), mean, variance
 
 
 def _channels_first(inputs: Any) -> Any:

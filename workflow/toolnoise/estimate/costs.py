@@ -1,41 +1,34 @@
 """The cost of a study, before anything is submitted: jobs, hours on each tooling, money and disk space.
 
-Hours come from earlier measurements (see `run_time`), prices from the study, sizes from the networks and the prepared
-data. Values that nobody measured or stated are reported as unknown, counted, and left out of the sums.
+Hours and the sizes of weights come from earlier measurements (see `speed`), prices from the study, the rest from
+prepared data. Values that nobody measured or stated are reported as unknown, counted, and left out of the sums.
 """
 
-import functools
-import importlib.util
 import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import engines
 from toolnoise.base import files, program
 from toolnoise.base.arrays import npz_names
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
-from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
-from toolnoise.estimate import official, run_time
-from toolnoise.estimate.run_time import Pace
+from toolnoise.estimate import speed
+from toolnoise.estimate.speed import Pace
 from toolnoise.formulas.likeliest import unit_dtype
-from toolnoise.study import config, layout, remedies, runs
+from toolnoise.study import layout, remedies, runs
 from toolnoise.study.cells import MODES, Cell, Profile
 from toolnoise.study.entries import cores, records_steps
 from toolnoise.study.expected import EXPECTED
 from toolnoise.study.study import Study, is_deterministic
-from toolnoise.training import network
 
-# Weights and logits are float32.
-NUMBER_BYTES = 4
 UNITS = {"cpu": "core-hours", "gpu": "GPU-hours", "tpu": "TPU-hours"}
 
 
@@ -54,14 +47,6 @@ class Workload(NamedTuple):
     seconds_a_run: float | None
     seconds_left: float | None
     measured: str
-
-
-class Dump(NamedTuple):
-    """A dump of a cell: the pattern of its path, the forward passes that it takes, the stacks of logits that it has."""
-
-    pattern: str
-    passes: int
-    stacks: int
 
 
 class Tooling(NamedTuple):
@@ -95,8 +80,8 @@ class StudyCost(NamedTuple):
 
 def estimate(study: Study) -> StudyCost:
     """Estimate a study from the results in this folder."""
-    paces = {cells[0]: run_time.find(_spec(study, cells[0])) for cells in study.alike}
-    tasks = [_task(study, cells, paces[cells[0]]) for cells in study.alike]
+    paces = {cells: speed.find(_spec(study, cells[0])) for cells in study.alike}
+    tasks = [_task(study, cells, pace) for cells, pace in paces.items()]
     measured_on = dict.fromkeys(network.hardware for network in study.networks)
     tasks += [_profiles(study, hardware, mode) for hardware in measured_on for mode in MODES]
     names = dict.fromkeys(task.hardware for task in tasks)
@@ -105,32 +90,24 @@ def estimate(study: Study) -> StudyCost:
 
 
 def measure(study: Study, file: str) -> None:
-    """Time the cells that nobody has timed and this machine can run, each in its own process; print those left out.
+    """Time the cells that nobody has timed and this machine can run; print those that it cannot.
 
-    `file` is the study's file.
+    `file` is the study's file. Each is timed by its rule, which prepares its data if necessary.
     """
+    wanted = []
     for first, *_ in study.alike:
-        if study.is_program(first):
-            print(f"not timed: {'/'.join(first)}: its first run shows its time", file=sys.stderr, flush=True)
-            continue
         reason = why_not({"name": first.hardware, **study.tooling(first.hardware)})
-        if not reason and not run_time.find(_spec(study, first)):
-            print(f"timing {'/'.join(first)}", file=sys.stderr, flush=True)
-            reason = _measure_one(study, file, first)
+        if study.is_program(first):
+            reason = "its first run shows its time"
         if reason:
             print(f"not timed: {'/'.join(first)}: {reason}", file=sys.stderr, flush=True)
-
-
-def _measure_one(study: Study, file: str, cell: Cell) -> str:
-    """Time a cell by its rule, and prepare its data if necessary; return why it failed, or an empty text."""
-    options = ["--snakefile", str(program.snakefile()), "--configfile", file, "--cores", "1", "--rerun-incomplete"]
-    command = program.python("snakemake", study.path(layout.SPEED, cell), *options, "--show-failed-logs")
-    # One job needs no template.
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TOOLNOISE_WARM": "0"})
-    said = [line for line in (done.stdout + done.stderr).splitlines() if "toolnoise: " in line]
-    if done.returncode == 0:
-        return ""
-    return said[-1].partition("toolnoise: ")[2] if said else f"its rule ended with {done.returncode}"
+        elif not speed.find(_spec(study, first)):
+            wanted.append(study.path(layout.SPEED, first))
+    if wanted:
+        options = ["--snakefile", str(program.snakefile()), "--configfile", file, "--cores", "1", "--rerun-incomplete"]
+        command = program.python("snakemake", *wanted, *options, "--keep-going", "--show-failed-logs")
+        # Alone, and with no template: nothing else takes time from what is timed.
+        subprocess.run(command, stdout=sys.stderr, env={**os.environ, "TOOLNOISE_WARM": "0"}, check=False)
 
 
 def _spec(study: Study, cell: Cell) -> Spec:
@@ -142,21 +119,16 @@ def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
     first, left, seconds = cells[0], 0, 0.0
     a_run = pace.run(_spec(study, first).recipe) if pace else None
     for cell in cells:
-        unfinished = len(unfinished_seeds(study, cell))
+        paths = zip(study.seeds[cell], study.runs(layout.RECORD, cell), strict=True)
+        unfinished = sum(not _has_record(study.spec(cell, seed), path) for seed, path in paths)
         left += unfinished
         if pace:
             seconds += unfinished * a_run
-            for dump in _dumps(study, cell):
-                if unfinished or not Path(study.path(dump.pattern, cell)).exists():
-                    seconds += pace.predictions(len(study.seeds[cell]) * dump.passes)
-            # Runs trained on another tooling and predicted on this one.
-            for pair in study.exchanged:
-                trained, here = pair.cells
-                if here == cell and (unfinished or not Path(study.path(layout.EXCHANGED, pair)).exists()):
-                    seconds += pace.predictions(len(study.seeds[trained]))
+            dumps = _dumps(study, cell)
+            seconds += sum(pace.predictions(passes) for path, passes in dumps if unfinished or not path.exists())
     return Workload(
         *(first.hardware, first.model, first.dataset, is_deterministic(first)),
-        runs=_runs(study, cells),
+        runs=sum(len(study.seeds[cell]) for cell in cells),
         left=left,
         seconds_a_run=a_run,
         seconds_left=seconds if pace else None,
@@ -164,28 +136,30 @@ def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
     )
 
 
-def _dumps(study: Study, cell: Cell) -> list[Dump]:
-    """The dumps of a cell."""
-    dumps = [Dump(layout.LOGITS, 1, 1)]
+def _dumps(study: Study, cell: Cell) -> Iterator[tuple[Path, int]]:
+    """The dumps that are made on the tooling of a cell, each with the passes over the test set that it takes."""
+    seeds = len(study.seeds[cell])
+    yield Path(study.path(layout.LOGITS, cell)), seeds
     if cell in study.layers:
         # One forward pass over the test set at most; several if the layers do not fit in memory.
-        dumps.append(Dump(layout.GRAMS, 1, 0))
+        yield Path(study.path(layout.GRAMS, cell)), seeds
     if names := study.remedies_of(cell):
         recipe = study.config["recipes"][study.recipe_of[cell.task]]
-        dumps.append(Dump(layout.REMEDIED, remedies.passes(names, cycles(recipe)), len(names)))
-    return dumps
+        yield Path(study.path(layout.REMEDIED, cell)), seeds * remedies.passes(names, cycles(recipe))
+    # Runs trained on another tooling and predicted on this one.
+    for pair in study.exchanged:
+        trained, here = pair.cells
+        if here == cell:
+            yield Path(study.path(layout.EXCHANGED, pair)), len(study.seeds[trained])
 
 
 def _profiles(study: Study, hardware: str, mode: str) -> Workload:
     """The measurements of the cost of determinism on a tooling in a mode, all networks together."""
     profiles = [profile for profile in study.profiles if (profile.hardware, profile.mode) == (hardware, mode)]
     networks = dict.fromkeys(profile.model for profile in profiles)
-    each = {model: run_time.profiling(study.profile_spec(Profile(model, hardware, mode, 1))) for model in networks}
-    left = [
-        profile
-        for profile in profiles
-        if not _has_record(study.profile_spec(profile), study.path(layout.PROFILE_RECORD, profile), files.read_json)
-    ]
+    each = {model: speed.profiling(study.profile_spec(Profile(model, hardware, mode, 1))) for model in networks}
+    records = [(profile, study.path(layout.PROFILE_RECORD, profile)) for profile in profiles]
+    left = [profile for profile, path in records if not _has_record(study.profile_spec(profile), path)]
     known = [seconds for seconds in each.values() if seconds is not None]
     whole = len(known) == len(each)
     return Workload(
@@ -198,40 +172,29 @@ def _profiles(study: Study, hardware: str, mode: str) -> Workload:
     )
 
 
-def unfinished_seeds(study: Study, cell: Cell) -> list[int]:
-    """The seeds of a cell whose runs have no finished record."""
-    paths = zip(study.seeds[cell], study.runs(layout.RECORD, cell), strict=True)
-    return [seed for seed, path in paths if not _has_record(study.spec(cell, seed), path, _record_of_run)]
-
-
-def _record_of_run(path: str) -> dict[str, Any]:
-    return runs.read(path).record
-
-
-def _has_record(spec: Spec, path: str, read_record: Callable[[str], dict[str, Any]]) -> bool:
+def _has_record(spec: Spec, path: str) -> bool:
     """Whether the job that `spec` describes, not an earlier version of it, has left its record."""
     try:
-        return read_record(path)["spec"] == spec.as_json()
+        return files.read_json(path)["spec"] == spec.as_json()
     except (BadInput, KeyError, TypeError):
         return False
 
 
 def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
-    entry = study.tooling(name)
-
-    def devices(task: Workload) -> int:
+    entry, seconds = study.tooling(name), 0.0
+    for task in tasks:
         # Clusters count the cores of a CPU run, and one device otherwise. The steps of a profile have no data set.
-        return cores(entry, study.config["datasets"].get(task.dataset, {})) if entry["accelerator"] == "cpu" else 1
-
-    hours = sum(devices(task) * (task.seconds_left or 0.0) for task in tasks) / 3600
+        on_cpu = entry["accelerator"] == "cpu"
+        devices = cores(entry, study.config["datasets"].get(task.dataset, {})) if on_cpu else 1
+        seconds += devices * (task.seconds_left or 0.0)
     price = study.config["prices"].get(name)
     return Tooling(
         name,
         UNITS[entry["accelerator"]],
         left=sum(task.left for task in tasks),
         unknown=sum(task.left for task in tasks if task.seconds_left is None),
-        hours=hours,
-        cost=None if price is None else price * hours,
+        hours=seconds / 3600,
+        cost=None if price is None else price * seconds / 3600,
     )
 
 
@@ -253,75 +216,37 @@ def _jobs(study: Study) -> dict[str, int]:
     }
 
 
-def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
-    """Disk space: weights as large as a measured or built network's, per cycle; the rest from the size of the data."""
-    weights = predictions = data = 0
+def _disk(study: Study, paces: dict[tuple[Cell, ...], Pace | None]) -> Disk:
+    """Weights as large as a measured network's, each time that they are kept; logits; data."""
+    weights = predictions = stored = 0
     unknown = []
-    known = {cell[:2]: pace.weight_bytes for cell, pace in paces.items() if pace and pace.weight_bytes}
+    known = ((cells[0].task, pace.weight_bytes) for cells, pace in paces.items() if pace)
+    each = {task: size_of_one for task, size_of_one in known if size_of_one}
     for name in study.datasets:
         path = Path(study.path(layout.DATA, dataset=name))
-        dataset = _dataset(study, name, path)
         cells = [cell for cell in study.cells if cell.dataset == name]
-        for model in dict.fromkeys(cell.model for cell in cells):
-            of_it = [cell for cell in cells if cell.model == model]
-            each = known.get((model, name)) or _weight_bytes(_spec(study, of_it[0]), dataset)
-            weights += _runs(study, of_it) * each * _copies(_spec(study, of_it[0]).recipe, dataset)
-            if not each:
-                unknown.append(f"weights of {model} on {name}")
-        if dataset is None:
-            data += path.stat().st_size if path.exists() else 0
-            lacking = f"predictions of {name}" if path.exists() else f"data and predictions of {name}, not prepared yet"
-            unknown.append(lacking)
+        # What training programs left may have no classes, such as values.
+        data = prepared.load(path) if path.exists() and "classes" in npz_names(path) else None
+        for cell in cells:
+            recipe = _spec(study, cell).recipe
+            copies = cycles(recipe)
+            if data and records_steps(recipe):
+                copies += len(runs.recording_steps(recipe["epochs"] * steps_per_epoch(recipe, len(data.train))))
+            weights += len(study.seeds[cell]) * copies * each.get(cell.task, 0)
+        tasks = dict.fromkeys(cell.task for cell in cells)
+        unknown += [f"weights of {model} on {name}" for model, _ in tasks if (model, name) not in each]
+        stored += path.stat().st_size if path.exists() else 0
+        if data is None:
+            unknown.append(f"predictions of {name}" if path.exists() else f"data and predictions of {name}")
             continue
-        dumped = sum(len(study.seeds[cell]) * dump.stacks for cell in cells for dump in _dumps(study, cell))
+        dumped = sum(len(study.seeds[cell]) * (1 + len(study.remedies_of(cell))) for cell in cells)
         dumped += sum(len(study.seeds[pair.cells[0]]) for pair in study.exchanged if pair.dataset == name)
-        dtype, of_unit = unit_dtype(dataset.test.units > 1, len(dataset.classes))
-        predictions += dumped * len(dataset.test.labels) * math.prod(of_unit) * dtype.itemsize
-        data += path.stat().st_size if path.exists() else dataset.train.pixels.nbytes + dataset.test.pixels.nbytes
-    return Disk(weights, predictions, data, unknown)
+        dtype, of_unit = unit_dtype(data.test.units > 1, len(data.classes))
+        predictions += dumped * len(data.test.labels) * math.prod(of_unit) * dtype.itemsize
+    return Disk(weights, predictions, stored, unknown)
 
 
-def _dataset(study: Study, name: str, path: Path) -> prepared.Data | None:
-    """The data as far as they are known; None of what training programs left that has no classes, such as values."""
-    if not path.exists():
-        return official.blank(study.config["datasets"][name], config.registered("datasets"))
-    return prepared.load(path) if "classes" in npz_names(path) else None
-
-
-def _runs(study: Study, cells: Sequence[Cell]) -> int:
-    return sum(len(study.seeds[cell]) for cell in cells)
-
-
-def _copies(recipe: dict[str, Any], dataset: prepared.Data | None) -> int:
-    """How often a run has its weights in its file: at the end, after each cycle before, and after recorded steps."""
-    recorded = []
-    if dataset and records_steps(recipe):
-        recorded = runs.recording_steps(recipe["epochs"] * steps_per_epoch(recipe, len(dataset.train)))
-    return cycles(recipe) + len(recorded)
-
-
-def _weight_bytes(spec: Spec, dataset: prepared.Data | None) -> int:
-    """The bytes of a network's weights; 0 if it cannot be built: no data, no framework or no such builder."""
-    if dataset is None or spec.model.builder is None:
-        return 0
-    try:
-        parameters = network.build_model(_engine(), spec, dataset)
-    except (ImportError, BadInput):
-        return 0
-    return sum(math.prod(parameter.shape) for parameter in parameters) * NUMBER_BYTES
-
-
-@functools.cache
-def _engine() -> KerasEngine:
-    """An engine to build networks on a CPU: the first installed one, since all build the same."""
-    for name in engines.FRAMEWORKS:
-        if importlib.util.find_spec(name):
-            toolings, here = config.registered("hardware"), (name, "cpu")
-            tooling = next(one for one in toolings.values() if (one["engine"], one["accelerator"]) == here)
-            engine = engines.load(name)
-            engine.start({"name": "cpu", **tooling}, deterministic=True)
-            return engine
-    raise ModuleNotFoundError("no framework is installed")
+# In words
 
 
 def as_json(cost: StudyCost) -> dict[str, Any]:
@@ -335,20 +260,14 @@ def as_text(cost: StudyCost, file: str) -> str:
     if not any(task.left or task.seconds_left for task in cost.tasks):
         made = sum(task.runs for task in cost.tasks)
         return f"nothing left: all {made} runs and profiles are here\n{_disk_text(cost.disk)}"
-    heading = ("hardware", "model", "data set", "deterministic", "runs", "left", "a run", "all left", "measured from")
-    rows = [
-        (
-            *(task.hardware, task.model, task.dataset, "yes" if task.deterministic else "no"),
-            *(str(task.runs), str(task.left), *map(_duration, (task.seconds_a_run, task.seconds_left)), task.measured),
-        )
-        for task in cost.tasks
-    ]
-    lines = [
-        *[", ".join(f"{kind}: {count}" for kind, count in cost.jobs.items()), ""],
-        *[*aligned([heading, *rows]), ""],
-        *map(_tooling_text, cost.hardware),
-        _disk_text(cost.disk),
-    ]
+    rows = [("hardware", "model", "data set", "deterministic", "runs", "left", "a run", "all left", "measured from")]
+    for task in cost.tasks:
+        times = map(_duration, (task.seconds_a_run, task.seconds_left))
+        deterministic = "yes" if task.deterministic else "no"
+        counts = str(task.runs), str(task.left)
+        rows.append((task.hardware, task.model, task.dataset, deterministic, *counts, *times, task.measured))
+    lines = [", ".join(f"{kind}: {count}" for kind, count in cost.jobs.items()), "", *aligned(rows), ""]
+    lines += [*map(_tooling_text, cost.hardware), _disk_text(cost.disk)]
     if any(tooling.unknown for tooling in cost.hardware):
         here = f"toolnoise estimate --measure --study {file}"
         lines.append(f"to time the unknown runs: `snakemake speed`, a short job on each tooling, or here `{here}`")
@@ -373,9 +292,7 @@ def _tooling_text(tooling: Tooling) -> str:
 
 
 def _disk_text(disk: Disk) -> str:
-    least = "at least " if disk.unknown else ""
-    kinds = ("weights", "predictions", "data")
-    parts = [f"{kind} {size(getattr(disk, kind))}" for kind in kinds]
-    total = size(sum(getattr(disk, kind) for kind in kinds))
-    unknown = f"; unknown: {'; '.join(disk.unknown)}" if disk.unknown else ""
-    return f"disk: {least}{total} ({', '.join(parts)}){unknown}"
+    *kinds, missing = disk._asdict().items()
+    parts = ", ".join(f"{kind} {size(count)}" for kind, count in kinds)
+    least, unknown = ("at least ", f"; unknown: {'; '.join(missing[1])}") if missing[1] else ("", "")
+    return f"disk: {least}{size(sum(count for _, count in kinds))} ({parts}){unknown}"

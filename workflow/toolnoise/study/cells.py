@@ -46,19 +46,6 @@ class Training(NamedTuple):
         return Cell(*self[:4])
 
 
-class Control(NamedTuple):
-    """The cell of a task on a tooling in which nothing may vary."""
-
-    model: str
-    dataset: str
-    hardware: str
-
-    @property
-    def cell(self) -> Cell:
-        """The cell itself."""
-        return Cell(*self, "control")
-
-
 class Variants(NamedTuple):
     """A task on a tooling, under all its variants."""
 
@@ -127,4 +114,4 @@ class Whole(NamedTuple):
     """The study as a whole."""
 
 
-Place = Dataset | Cell | Training | Control | Variants | Pair | Profile | Network | MetricFile | Shown | Whole
+Place = Dataset | Cell | Training | Variants | Pair | Profile | Network | MetricFile | Shown | Whole

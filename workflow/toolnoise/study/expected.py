@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.study import layout, places
-from toolnoise.study.cells import Place
+from toolnoise.study.cells import Cell, Place, Whole
 from toolnoise.study.layout import CELL, PAIR
 from toolnoise.study.study import Study
 
@@ -70,6 +70,14 @@ _RUN = (layout.WEIGHTS, layout.HISTORY, layout.RECORD)
 _DUMP = (layout.LOGITS, layout.PREDICTIONS)
 
 
+def _whole(_study: Study) -> list[Whole]:
+    return [Whole()]
+
+
+def _controls(cells: Iterable[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell.variant == "control"]
+
+
 def _metrics(places: Places, *kinds: str) -> Expected:
     """A job that writes parts of metric files of these kinds."""
     return Expected(places, tuple(METRICS[kind].pattern for kind in kinds))
@@ -78,7 +86,7 @@ def _metrics(places: Places, *kinds: str) -> Expected:
 # By the verb of the job, in the order of the data. Metric files of the whole study, figures and tables follow from it
 # (`figure_files`).
 EXPECTED = {
-    "configure": Expected(places.whole, (layout.STUDY,)),
+    "configure": Expected(_whole, (layout.STUDY,)),
     "fetch": Expected(places.from_files, (layout.SOURCES,)),
     "prepare": Expected(places.prepared, (layout.DATA,)),
     "gather-labels": Expected(places.left_by_programs, (layout.DATA,)),
@@ -86,34 +94,34 @@ EXPECTED = {
     "name-classes": _metrics(places.with_named_classes, "labels"),
     # Runs that were made elsewhere go without.
     "check-model": Expected(places.own_models, (layout.CHECKED,), needed=False),
-    "train": Expected(places.trained, _RUN),
-    "run-program": Expected(places.run_programs, _RUN),
-    "adopt-run": Expected(places.adopted, _RUN),
+    "train": Expected(lambda study: places.runs_of(study, places.built(study)), _RUN),
+    "run-program": Expected(places.runs_of_programs, _RUN),
+    "adopt-run": Expected(lambda study: places.runs_of_programs(study, adopted=True), _RUN),
     "predict": Expected(places.built, _DUMP),
     "dump-outcomes": Expected(places.of_programs, _DUMP),
-    "remedy": Expected(places.remedied, (layout.REMEDIED, layout.REMEDIED_INDEX)),
+    "remedy": Expected(lambda study: filter(study.remedies_of, study.views), (layout.REMEDIED, layout.REMEDIED_INDEX)),
     "predict-elsewhere": Expected(attrgetter("exchanged"), (layout.EXCHANGED, layout.EXCHANGED_INDEX)),
     "dump-layers": Expected(attrgetter("layers"), (layout.GRAMS, layout.LAYERS_INDEX)),
     "dump-continuations": Expected(places.of_language, (layout.TEXTS, layout.TEXTS_INDEX)),
-    "check-control": Expected(places.controls, (layout.GATE,)),
-    "check-program": Expected(places.controls_of_programs, (layout.GATE,)),
+    "check-control": Expected(lambda study: _controls(places.built(study)), (layout.GATE,)),
+    "check-program": Expected(lambda study: _controls(places.of_programs(study)), (layout.GATE,)),
     "measure": _metrics(places.built, "stability", "runs", "identical", "convergence", "ensembles"),
-    "measure-program": _metrics(places.of_scoring_programs, "stability", "runs", "ensembles"),
-    "measure-outcomes": _metrics(places.of_other_programs, "stability", "runs"),
+    "measure-program": _metrics(places.scored_by_programs, "stability", "runs", "ensembles"),
+    "measure-outcomes": _metrics(lambda study: places.scored_by_programs(study, scored=False), "stability", "runs"),
     "measure-ratios": _metrics(attrgetter("compared"), "ratios"),
     "measure-pair": _metrics(attrgetter("pairs"), "cross_tooling"),
     "measure-frameworks": _metrics(attrgetter("frameworks"), "frameworks", "partings"),
-    "measure-growth": _metrics(places.with_growth, "growth"),
+    "measure-growth": _metrics(Study.growing, "growth"),
     "measure-language": _metrics(places.of_language, "language"),
     "measure-layers": _metrics(attrgetter("layers"), "layers"),
     "measure-overhead": _metrics(attrgetter("networks"), "overhead", "kernels"),
     "measure-remedies": _metrics(attrgetter("views"), "remedies"),
     "measure-speed": Expected(places.built, (layout.SPEED,), needed=False),
     "profile": Expected(attrgetter("profiles"), (layout.PROFILE_TABLE, layout.PROFILE_RECORD)),
-    "judge-claims": Expected(places.whole, (layout.CLAIMS,)),
+    "judge-claims": Expected(_whole, (layout.CLAIMS,)),
     "show-cell": Expected(attrgetter("cells"), (layout.PAGE_CELL, layout.PAGE_EXAMPLES)),
-    "write-page": Expected(places.whole, (layout.PAGE,)),
-    "report": Expected(places.whole, (layout.REPORT,), needed=False),
+    "write-page": Expected(_whole, (layout.PAGE,)),
+    "report": Expected(_whole, (layout.REPORT,), needed=False),
 }
 # The first file that each job writes, by the patterns of all; twins write the same files.
 _FIRST = {pattern: kind.patterns[0] for kind in EXPECTED.values() for pattern in kind.patterns}

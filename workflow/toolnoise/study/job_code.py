@@ -46,7 +46,7 @@ JOBS = {
     "measure-language": "toolnoise.papers.language.measure:measure",
     "measure-layers": "toolnoise.papers.layers.measure:measure",
     "measure-remedies": "toolnoise.papers.remedies.measure:measure",
-    "measure-speed": "toolnoise.estimate.speed_probe:measure",
+    "measure-speed": "toolnoise.estimate.speed:measure",
     "profile": "toolnoise.papers.overhead.profile:profile",
     "measure-overhead": "toolnoise.papers.overhead.measure:measure",
     "collect": "toolnoise.measures.collect:collect",

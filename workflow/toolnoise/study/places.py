@@ -1,4 +1,4 @@
-"""The places of a study at which there is a job of a kind, for each kind: plain questions to a study."""
+"""The places of a study at which there is a job of a kind: plain questions to a study that several modules ask."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,15 +6,10 @@ from toolnoise.datasets import sources
 from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs
 from toolnoise.study.builders import is_own
-from toolnoise.study.cells import Cell, Control, Dataset, Training, Variants, Whole
+from toolnoise.study.cells import Cell, Dataset, Training, Variants
 from toolnoise.study.entries import of_text
 from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.study import Study
-
-
-def whole(_study: Study) -> list[Whole]:
-    """The study as a whole."""
-    return [Whole()]
 
 
 def from_files(study: Study) -> list[Dataset]:
@@ -23,17 +18,15 @@ def from_files(study: Study) -> list[Dataset]:
 
 
 def prepared(study: Study) -> list[Dataset]:
-    """Data sets that a reader prepares."""
-    return [place for place in map(Dataset, study.datasets) if not _is_left(study, place)]
+    """Data sets that a reader prepares; the others come with what training programs leave."""
+    left = left_by_programs(study)
+    return [place for place in map(Dataset, study.datasets) if place not in left]
 
 
 def left_by_programs(study: Study) -> list[Dataset]:
     """Data sets that come with what training programs leave."""
-    return [place for place in map(Dataset, study.datasets) if _is_left(study, place)]
-
-
-def _is_left(study: Study, place: Dataset) -> bool:
-    return study.config["datasets"][place.dataset]["reader"] == programs.READER
+    readers = {name: study.config["datasets"][name]["reader"] for name in study.datasets}
+    return [Dataset(name) for name, reader in readers.items() if reader == programs.READER]
 
 
 def with_named_classes(study: Study) -> list[Dataset]:
@@ -49,63 +42,14 @@ def built(study: Study) -> list[Cell]:
     return [cell for cell in study.cells if not study.is_program(cell)]
 
 
-def own_models(study: Study) -> list[Variants]:
-    """Tasks on toolings whose network a builder of the study's own builds."""
-    tasks = dict.fromkeys(Variants(*cell[:3]) for cell in built(study))
-    return [place for place in tasks if is_own(study.config["models"][place.model])]
-
-
-def trained(study: Study) -> Iterator[Training]:
-    """Runs of networks that are built here."""
-    return _runs(study, built(study))
-
-
-def run_programs(study: Study) -> Iterator[Training]:
-    """Runs of training programs."""
-    return _runs(study, [cell for cell in of_programs(study) if not _is_adopted(study, cell)])
-
-
-def adopted(study: Study) -> Iterator[Training]:
-    """Runs that were there before the study."""
-    return _runs(study, [cell for cell in of_programs(study) if _is_adopted(study, cell)])
-
-
-def _is_adopted(study: Study, cell: Cell) -> bool:
-    return "adopted" in study.config["models"][cell.model]
-
-
-def _runs(study: Study, cells: Iterable[Cell]) -> Iterator[Training]:
-    return (Training(*cell, seed) for cell in cells for seed in study.seeds[cell])
-
-
 def of_programs(study: Study) -> list[Cell]:
     """Cells of training programs."""
     return [cell for cell in study.cells if study.is_program(cell)]
 
 
-def of_scoring_programs(study: Study) -> list[Cell]:
-    """Cells of training programs whose runs leave scores of classes."""
-    return [cell for cell in of_programs(study) if programs.outcome(study.config, cell.model) in SCORED]
-
-
-def of_other_programs(study: Study) -> list[Cell]:
-    """Cells of training programs whose runs leave something else."""
-    return [cell for cell in of_programs(study) if programs.outcome(study.config, cell.model) not in SCORED]
-
-
-def controls(study: Study) -> list[Control]:
-    """Control cells of networks that are built here."""
-    return [Control(*cell[:3]) for cell in study.controls if not study.is_program(cell)]
-
-
-def controls_of_programs(study: Study) -> list[Control]:
-    """Control cells of training programs."""
-    return [Control(*cell[:3]) for cell in study.controls if study.is_program(cell)]
-
-
-def remedied(study: Study) -> list[Cell]:
-    """Cells with a dump under remedies."""
-    return [cell for cell in study.views if study.remedies_of(cell)]
+def scored_by_programs(study: Study, scored: bool = True) -> list[Cell]:
+    """Cells of training programs whose runs leave scores of classes, or those whose runs leave something else."""
+    return [cell for cell in of_programs(study) if (programs.outcome(study.config, cell.model) in SCORED) == scored]
 
 
 def of_language(study: Study) -> list[Cell]:
@@ -113,6 +57,18 @@ def of_language(study: Study) -> list[Cell]:
     return [cell for cell in built(study) if of_text(study.config["datasets"][cell.dataset])]
 
 
-def with_growth(study: Study) -> list[Variants]:
-    """Tasks, each on its reference tooling, whose runs are compared step by step."""
-    return list(study.growing())
+def own_models(study: Study) -> list[Variants]:
+    """Tasks on toolings whose network a builder of the study's own builds."""
+    tasks = dict.fromkeys(Variants(*cell[:3]) for cell in built(study))
+    return [place for place in tasks if is_own(study.config["models"][place.model])]
+
+
+def runs_of(study: Study, cells: Iterable[Cell]) -> Iterator[Training]:
+    """The runs of some cells."""
+    return (Training(*cell, seed) for cell in cells for seed in study.seeds[cell])
+
+
+def runs_of_programs(study: Study, adopted: bool = False) -> Iterator[Training]:
+    """Runs of training programs, or those that were there before the study."""
+    cells = of_programs(study)
+    return runs_of(study, [cell for cell in cells if ("adopted" in study.config["models"][cell.model]) == adopted])

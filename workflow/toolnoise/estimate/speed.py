@@ -1,22 +1,29 @@
-"""The time of a run, from measurements: finished runs of the same work, else some steps timed by `speed`.
+"""The speed of runs: measured on a few steps, and found again in measurements.
 
-Same work means the same model, data set, tooling, determinism setting (on or off) and batch size. Runs of other studies
-in this folder count too. Nothing is guessed without a measurement.
+The time of a run comes from finished runs of the same work, else from steps that the job `measure-speed` timed. Same
+work means the same model, data set, tooling, determinism setting (on or off) and batch size. Runs of other studies in
+this folder count too. Nothing is guessed without a measurement.
 """
 
 import contextlib
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from toolnoise.base import shapes
+from toolnoise.base import files, shapes
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Input, TimedOutput, unrepeatable
 from toolnoise.base.shapes import AMOUNT, COUNT, INTEGER, POSITIVE, Shape
 from toolnoise.base.spec import Spec
-from toolnoise.epoch_plan import cycles
+from toolnoise.datasets import prepared
+from toolnoise.engines.keras_engine import KerasEngine
+from toolnoise.epoch_plan import Plan, cycles, plan_epoch, steps_per_epoch
 from toolnoise.study import layout, runs
+from toolnoise.study.runs import weight_digests
+from toolnoise.training.loop import Timings, build_model, initial_state, start_engine
 
 ONCE = ("start_up", "compile")
 # What is read of the records of runs, of timed steps, and of the cost of determinism.
@@ -25,6 +32,11 @@ PROBED: Shape = {**TIMED, "weight_bytes": INTEGER, "steps_timed": INTEGER}
 PROFILED: Shape = {"seconds": {"*": AMOUNT}}
 # More runs of one kind add no information.
 LOOKED_AT = 10
+# Steps are timed for so many seconds.
+SECONDS = 5.0
+# The first steps choose kernels and allocate memory.
+WARM_UP_STEPS = 2
+EVALUATED = 512
 
 
 class Pace(NamedTuple):
@@ -84,10 +96,8 @@ def _pace(records: list[dict[str, Any]], weight_bytes: int, source: str) -> Pace
         )
 
     repeated = sorted(set().union(*(record["seconds"] for record in records)) - set(ONCE))
-    epochs = records[0]["epochs"]
-    return Pace(
-        typical(*ONCE, per_epoch=False), typical(*repeated), typical("evaluation"), weight_bytes, source, epochs
-    )
+    times = typical(*ONCE, per_epoch=False), typical(*repeated), typical("evaluation")
+    return Pace(*times, weight_bytes, source, records[0]["epochs"])
 
 
 def _like(spec: Spec, pattern: str, shape: Shape) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -104,3 +114,60 @@ def _like(spec: Spec, pattern: str, shape: Shape) -> Iterator[tuple[Path, dict[s
 def _work(spec: Spec) -> list[Any]:
     recipe = [spec.recipe.get(key) for key in ("batch_size", "optimizer")]
     return [spec.model, spec.dataset, spec.hardware, spec.varies("impl"), *recipe]
+
+
+# Measured
+
+
+@unrepeatable("what it made are times")
+def measure(spec: Spec, data: Input, *, out: TimedOutput) -> dict[str, Any]:
+    """Time some steps of the run that `spec` describes and write the time of a whole run; return the observations."""
+    timings = Timings()
+    with timings.measure("start_up"):
+        dataset = prepared.load(data, spec.recipe["normalise"])
+        steps = steps_per_epoch(spec.recipe, len(dataset.train))
+        engine, observed = start_engine(spec)
+    with timings.measure("compile"):
+        parameters = build_model(engine, spec, dataset)
+        engine.compile(spec.recipe, dataset.train)
+    engine.restore(initial_state(parameters, spec))
+    train, test = dataset.train, dataset.test.first(EVALUATED)
+    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train), 0, train.margin, train.boxes))
+    engine.logits(test)
+    with timings.measure("evaluation"):
+        engine.logits(test)
+    with timings.measure("digests"):
+        weights = engine.weights()
+        weight_digests(weights)
+    files.write_json(
+        out,
+        {
+            "spec": spec.as_json(),
+            "steps_timed": timed,
+            "seconds": {
+                "start_up": timings["start_up"],
+                "compile": timings["compile"],
+                "training": step_seconds * steps,
+                "evaluation": timings["evaluation"] * len(dataset.test) / len(test),
+                "digests": timings["digests"],
+            },
+            "epochs": 1,
+            "weight_bytes": sum(tensor.nbytes for tensor in weights.values()),
+            "observed": observed,
+        },
+    )
+    return observed
+
+
+def _time_steps(engine: KerasEngine, plan: Plan) -> tuple[float, int]:
+    """Mean seconds per step, and the number of steps timed: all of an epoch, or as many as fill some seconds."""
+    engine.epoch(plan.steps(0, WARM_UP_STEPS))
+    count = 1
+    while True:
+        part = plan.steps(0, count)
+        started = time.perf_counter()
+        engine.epoch(part)
+        spent = time.perf_counter() - started
+        if spent >= SECONDS or count >= len(plan.order):
+            return spent / len(part.order), len(part.order)
+        count *= 4
