@@ -14,14 +14,14 @@ from toolnoise import __version__, cli
 from toolnoise.base.printing import plainly, size, span
 from toolnoise.base.program import PACKAGE, ROOT
 from toolnoise.base.spec import Spec
-from toolnoise.commands import command_line, jobs, run
+from toolnoise.commands import jobs, run
 
 # The manners of the command line
 
 
 def parsers():
     """The parser of each verb."""
-    return command_line.parser(command_line.verbs(cli.VERBS))[1].choices
+    return cli.parser(cli.verbs())[1].choices
 
 
 def said(capsys, *arguments):
@@ -52,7 +52,7 @@ def test_the_help_has_twelve_verbs_in_three_groups_then_more_and_none_of_a_rule(
     }
     assert listed == LISTED
     assert sorted(parsers()) == sorted(verb for verbs in LISTED.values() for verb in verbs)
-    assert command_line.verbs(cli.VERBS, "train").keys() == {"train"}, "a rule calls it all the same"
+    assert cli.verbs("train").keys() == {"train"}, "a rule calls it all the same"
 
 
 def test_the_help_of_each_verb_fits_on_a_screen(monkeypatch):
@@ -60,7 +60,7 @@ def test_the_help_of_each_verb_fits_on_a_screen(monkeypatch):
     for verb, one in parsers().items():
         lines = one.format_help().splitlines()
         assert len(lines) <= 40, verb
-        assert max(map(len, lines)) <= command_line.WIDEST, verb
+        assert max(map(len, lines)) <= cli.WIDEST, verb
 
 
 def test_each_module_of_a_verb_is_in_the_table():

@@ -306,7 +306,7 @@ def test_a_metric_that_is_changed_with_all_that_was_collected_from_it_is_found_b
     assert small.audit("--sample", "20", of=whole).findings == []
 
 
-def test_the_root_must_be_signed_by_a_key_and_be_young_enough_if_that_is_asked(small, tmp_path):
+def test_the_root_must_be_signed_by_a_key_if_that_is_asked(small, tmp_path):
     """tests/provenance/test_signing.py has the ways in which a signature does not count."""
     for name in ("ann", "bob"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
@@ -316,26 +316,20 @@ def test_the_root_must_be_signed_by_a_key_and_be_young_enough_if_that_is_asked(s
     assert said("sign", small.root, "--key", tmp_path / "ann").code == 0
     assert (small.audit(*ann).findings, small.audit().root) == ([], before.root)
     assert small.audit(*bob).rules == {"signature"}
-    assert small.audit(*ann, "--revoked-keys", tmp_path / "ann.pub").rules == {"signature"}
-    made = ended(json.loads(small.original[small.stated[ROOTED]]))
-    assert small.audit(*ann, "--not-before", (made - timedelta(days=2)).date()).findings == []
-    assert small.audit(*ann, "--not-before", (made + timedelta(days=2)).date()).rules == {"not-before"}
 
 
-def test_clocks_may_differ_by_what_is_said(small):
-    """By two minutes if nothing is said."""
+def test_clocks_may_differ_by_two_minutes(small):
     now = datetime.now(UTC).replace(tzinfo=None)
     ahead = now - ended(json.loads(small.original[small.stated[ROOTED]]))
 
-    def judged(by, *options):
+    def judged(by):
         small.restate(ROOTED, lambda made: move_times(made, ahead + by))
-        rules = small.audit(*options).rules
+        rules = small.audit().rules
         small.restore()
         return rules
 
     assert judged(timedelta(minutes=1)) == set()
     assert judged(timedelta(minutes=30)) == {"order"}
-    assert judged(timedelta(minutes=30), "--clock-skew", "40min") == set()
 
 
 def test_the_audit_of_a_file_finds_damage_in_what_it_rests_on_and_nothing_else(small):

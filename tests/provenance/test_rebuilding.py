@@ -11,7 +11,8 @@ import pytest
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
-from toolnoise.provenance import audit, rebuild, recorder, repository, statements
+from toolnoise.checks import rebuild
+from toolnoise.provenance import audit, recorder, repository, statements
 from toolnoise.provenance.statements import CODE, COMMIT, RESOURCE, UNKNOWN, Artifact, Envelope, Statement
 from toolnoise.provenance.tree import Stated, Tree
 

@@ -400,8 +400,8 @@ def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(write_st
     assert set(runs["n_missing"]) == {2}
     for name in ("table2.md", "identical_runs.md", "noise_by_source-cpu.svg", "per_class-cpu-smallcnn-digits.svg"):
         assert (folder / "results/edge/figures" / name).stat().st_size > 0
-    summary = toolnoise(folder, "summary", "--study", "results/edge/study.json", "--cells")
-    assert summary.stdout.count("2 diverged") == 2, summary.stdout
+    summary = toolnoise(folder, "summary", "--study", "results/edge/study.json", "--json")
+    assert [cell["diverged"] for cell in json.loads(summary.stdout)["cells"]].count(2) == 2, summary.stdout
 
 
 def test_a_study_runs_through_in_a_clone_whose_path_has_braces(checkout, write_study, snakemake, tmp_path):

@@ -60,20 +60,15 @@ def rules_of(evidence: Evidence) -> list[Rule]:
         rule(control, "control", trained),
         rule(numbers, "numbers", trained),
     ]
+    path = evidence.tree.root / STUDY_FILE
     try:
-        study = study_of(evidence.tree)
+        study = grid.build(config.resolve(read_json(path), path), path)
     except (BadInput, *ODD) as error:
         return [rule(_unread, "complete", f"cannot be read ({error})"), *of_runs]
     jobs = {job.outputs[0]: job for job in expected_jobs(study)}
     of_study = [(complete, "complete"), (this_study, "study"), (declared, "inputs"), (checkpoints, "unknown")]
     _note_variables(study, evidence)
     return [*(rule(check, name, jobs) for check, name in of_study), *of_runs]
-
-
-def study_of(tree: Tree) -> Study:
-    """The study of these results, by its study.json."""
-    path = tree.root / STUDY_FILE
-    return grid.build(config.resolve(read_json(path), path), path)
 
 
 def _unread(problem: str, evidence: Evidence) -> Found:

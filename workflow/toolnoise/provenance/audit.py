@@ -30,12 +30,11 @@ from toolnoise.provenance.repository import Counted
 from toolnoise.provenance.statements import CODE, INPUT, LOCK, PACKAGE, TIME, UNKNOWN, output_of, path_for
 from toolnoise.provenance.tree import CHECKPOINTS, Results, Stated, Tree
 
-# The largest difference between the clocks of machines that share work, unless another is given.
+# The largest difference between the clocks of machines that share work.
 CLOCKS = timedelta(minutes=2)
 # Errors that comparing what a stranger may have written can raise.
 ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError)
 ODD = (*ODD, MemoryError, OSError, csv.Error)
-BLOCK = 1 << 18
 SHOWN = 3
 
 # A rule's findings: an artifact, by its name in statements, and what is wrong with it.
@@ -46,15 +45,13 @@ Found = Iterator[tuple[str, str]]
 class Evidence:
     """What rules are asked about: a study's results, the digests of its files, and the time in UTC.
 
-    Clocks of machines may differ by `skew`. `stale` has the results that other code made, by the paths of their
-    statements, each with what has changed of it. Of a part, what a file rests on, it is not asked whether all is there.
-    Rules add `notes` of what they could not check.
+    `stale` has the results that other code made, by the paths of their statements, each with what has changed of it. Of
+    a part, what a file rests on, it is not asked whether all is there. Rules add `notes` of what they could not check.
     """
 
     tree: Tree
     hashed: dict[str, str]
     now: datetime
-    skew: timedelta = CLOCKS
     is_part: bool = False
     stale: dict[str, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -201,20 +198,20 @@ def _may_be_from_elsewhere(stated: Stated, maker: Stated) -> bool:
 @each
 def order(evidence: Evidence, stated: Stated) -> Found:
     """Every job began after its inputs and its commit were made, and ended after it began, not in the future."""
-    statement, skew, host = stated.statement, evidence.skew, stated.statement.observed.get("host", "")
+    statement, host = stated.statement, stated.statement.observed.get("host", "")
     on = f" by the clock of {host}" if host else ""
     name, began, ended = statement.name, f"began at {statement.started:{TIME}}", f"ended at {statement.finished:{TIME}}"
     if statement.finished < statement.started:
         yield name, f"{ended}, before it {began}{on}"
-    if statement.finished > evidence.now + skew:
+    if statement.finished > evidence.now + CLOCKS:
         yield name, f"{ended}, in the future{on}"
     for needed in statement.inputs:
         maker = evidence.tree.producer(needed.name)
         is_its = maker and (needed.statement == maker.sha256 or not _may_be_from_elsewhere(stated, maker))
-        if is_its and maker.statement.finished > statement.started + skew:
+        if is_its and maker.statement.finished > statement.started + CLOCKS:
             yield name, f"{began}{on}, before its input {needed.name} was made"
     when = repository.committed(statement.commit or "")
-    if when and statement.started < when - skew:
+    if when and statement.started < when - CLOCKS:
         yield name, f"{began}{on}, before its commit was made"
 
 
@@ -329,7 +326,6 @@ def examine(
     results: Results,
     of_study: Callable[[Evidence], Sequence[Rule]] = lambda _evidence: (),
     counted: Counted = lambda _statement: None,
-    skew: timedelta = CLOCKS,
     *,
     is_part: bool = False,
 ) -> Audit:
@@ -341,7 +337,7 @@ def examine(
     all_evidence, rules, notes = [], {one.name: one for one in RULES}, []
     for tree in results.trees:
         now = datetime.now(UTC).replace(tzinfo=None)
-        evidence = Evidence(tree, hashed(tree), now, skew, is_part, _stale(tree, counted))
+        evidence = Evidence(tree, hashed(tree), now, is_part, _stale(tree, counted))
         all_evidence.append(evidence)
         for one in (*RULES, *of_study(evidence)):
             rules.setdefault(one.name, one)
@@ -380,27 +376,24 @@ def _notes(evidence: Evidence) -> Iterator[str]:
 def hashed(tree: Tree) -> dict[str, str]:
     """The digest of every file; the largest first, so that no thread ends with a long one.
 
-    A file that has another size than its statement says is not as stated: it is not read, however large it is.
+    A file that has another size than its statement says is not as stated: it is not read, however large it is. Threads
+    are fast enough: hashlib computes without the interpreter's lock.
     """
     outputs = {(tree.inside(one.name), one.size) for made in tree.statements for one in made.statement.outputs}
     files = {path: size for path, size in tree.artifacts.items() if (path, size) in outputs}
     paths = sorted(files, key=lambda path: files[path], reverse=True)
     with progress("reading", sum(files.values()), "B") as bar, ThreadPoolExecutor() as pool:
-        digests = pool.map(lambda path: _digest(tree.root / path, bar.update), paths)
-        return tree.left_out | dict(zip(paths, digests, strict=True))
 
+        def digest(path: str) -> str:
+            try:
+                with open_plain(tree.root / path) as file:
+                    return hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                return f"not known ({faults.fault_name(error)})"
+            finally:
+                bar.update(files[path])
 
-def _digest(path: Path, done: Callable[[int], object]) -> str:
-    """A file's digest. Threads are fast enough: hashlib computes without the interpreter's lock."""
-    digest = hashlib.sha256()
-    try:
-        with open_plain(path) as file:
-            while block := file.read(BLOCK):
-                digest.update(block)
-                done(len(block))
-    except OSError as error:
-        return f"not known ({faults.fault_name(error)})"
-    return digest.hexdigest()
+        return tree.left_out | dict(zip(paths, pool.map(digest, paths), strict=True))
 
 
 # Showing
@@ -432,10 +425,10 @@ def as_text(audit: Audit, strict: bool) -> str:
     """The audit, for a person: one line if all is well."""
     lines = []
     for one in audit.rules:
-        found = [finding for finding in audit.findings if finding.rule == one.name]
-        lines += [f"{one.name}: {escaped(finding.artifact)}: {escaped(finding.what)}" for finding in found[:SHOWN]]
-        lines += [f"{one.name}: and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-        lines += [f"  promised: {one.says}", ""] if found else []
+        if found := [finding for finding in audit.findings if finding.rule == one.name]:
+            lines += [f"{one.name}: {escaped(finding.artifact)}: {escaped(finding.what)}" for finding in found[:SHOWN]]
+            lines += [f"{one.name}: and {len(found) - SHOWN} more"] * (len(found) > SHOWN)
+            lines += [f"  promised: {one.says}", ""]
     if audit.findings:
         lines += ["`toolnoise audit --repair` has Snakemake make damaged and missing files again"]
     lines += [f"note: {escaped(note)}" for note in audit.notes]
@@ -475,12 +468,11 @@ def damaged(audit: Audit) -> dict[Path, list[str]]:
     found: dict[Path, dict[str, None]] = {}
     for evidence in audit.evidence:
         tree = evidence.tree
-        of_statements = {tree.named(one.path): one for one in tree.statements}
         for finding in audit.findings:
             artifact, path = finding.artifact, tree.inside(finding.artifact)
             is_scratch = path is None or path.startswith((f"{CHECKPOINTS}/", ".")) or "/." in path
             if finding.rule in REPAIRED and not is_scratch:
-                stated = of_statements.get(artifact) or tree.producer(artifact)
+                stated = tree.by_name.get(artifact) or tree.producer(artifact)
                 name = stated.statement.outputs[-1].name if stated else artifact
                 found.setdefault(tree.root, {})[name] = None
     return {root: list(names) for root, names in found.items()}

@@ -128,9 +128,7 @@ def export(results: Path, out: Path, embed: bool, licence: str = "") -> tuple[in
         raise BadInput(out, "", "lies among the results", "a folder or .zip file elsewhere")
     if not zipped and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(out, "", "already exists", "a new or empty folder, or a .zip file")
-    study = tree.load_study(results)
-    for error in study.unreadable.values():
-        raise error
+    study = tree.load_readable(results)
     if not study.statements:
         raise BadInput(study.root, "", "has no statements", "a study's results, such as results/demo")
     try:

@@ -5,6 +5,7 @@ listed and never opened. An unreadable statement is listed with its error. Names
 names that were found, and never used as paths.
 """
 
+import functools
 import os
 import stat
 from collections import Counter
@@ -64,6 +65,11 @@ class Tree:
         """The files that should have a statement, with their sizes."""
         aside = {FOLDER, CHECKPOINTS} | ({LEFT_OUT} if self.left_out else set())
         return {path: size for path, size in self.files.items() if path.partition("/")[0] not in aside}
+
+    @functools.cached_property
+    def by_name(self) -> dict[str, Stated]:
+        """The statements by their names, as the root has them."""
+        return {self.named(stated.path): stated for stated in self.statements}
 
     def inside(self, name: str) -> str | None:
         """The path in the study of a name in a statement; None if it lies outside this study's results."""
@@ -129,6 +135,14 @@ def load(folder: str | Path) -> Results:
         raise BadInput(folder, "", "contains no results", WANTED)
     strays = tuple(entry.name for entry in entries if entry not in folders)
     return Results(tuple(load_study(root / entry.name) for entry in folders), strays)
+
+
+def load_readable(root: Path) -> Tree:
+    """One study's results, all of whose statements can be read."""
+    study = load_study(root)
+    for error in study.unreadable.values():
+        raise error
+    return study
 
 
 def study_of(path: str | Path) -> Path | None:

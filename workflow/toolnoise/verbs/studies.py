@@ -1,0 +1,162 @@
+"""Studies from their file to their summary: `init`, `run`, `summary`, `estimate`; `adopt` and `doctor`."""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from toolnoise.base.printing import size
+from toolnoise.commands.verb import AS_JSON, MORE, OF_THIS_FOLDER, STUDY, Verb, flag, option, show
+
+# What `doctor` looks for.
+FRAMEWORKS = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|nvidia-cudnn.*"
+PACKAGES = "toolnoise|snakemake|numpy|scipy|pandas"
+PROGRAMS = ("ssh-keygen", "conda", "sbatch")
+
+
+def _init(options: argparse.Namespace) -> None:
+    from toolnoise.programs import first_study
+
+    print(first_study.write(options.kind))
+
+
+def _run(options: argparse.Namespace) -> None:
+    from toolnoise.commands import run
+
+    sys.exit(run.run(options.profile, options.further))
+
+
+def _summary(options: argparse.Namespace) -> None:
+    from toolnoise.commands import summary
+    from toolnoise.provenance import archive
+    from toolnoise.study import grid, layout, study_files
+
+    name = Path(layout.STUDY).name
+    with archive.opened(options.study or study_files.to_read()) as (file,):
+        kept = file / name if file.is_dir() else file
+        study = grid.load(kept)
+        if kept.name == name and kept.with_name("metrics").is_dir():
+            # Its results lie beside it, wherever they were put; a file that somebody wrote may have that name, too.
+            study = study.lying_at(kept.parent)
+        shown = summary.as_json if options.json else summary.claims if options.claims else summary.as_text
+        show(shown(study))
+
+
+def _estimate(options: argparse.Namespace) -> None:
+    from toolnoise.estimate import costs
+    from toolnoise.study import study_files
+
+    file, study = study_files.loaded(options.study)
+    if options.measure:
+        costs.measure(study, file)
+    cost = costs.estimate(study)
+    show(costs.as_json(cost) if options.json else costs.as_text(cost, file))
+
+
+def _adopt(options: argparse.Namespace) -> None:
+    from toolnoise.comparison import arms
+    from toolnoise.programs import existing_runs
+
+    asked = arms.kind_asked(values=options.values, losses=options.losses)
+    columns = existing_runs.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
+    print(existing_runs.adopt(options.found, options.name, options.labels, columns, asked))
+
+
+def _doctor(_options: argparse.Namespace) -> None:
+    for what, found in _found_here():
+        print(f"{what:<12}{found}")
+
+
+def _found_here() -> Iterator[tuple[str, str]]:
+    """What this machine has, without importing a framework, and the toolings that a run here would not be refused."""
+    from toolnoise.base import environment
+    from toolnoise.engines import accelerators, serving
+    from toolnoise.study import config
+    from toolnoise.study.programs import ENGINE
+
+    machine = environment.machine()
+    yield "machine", f"{machine['host']}, {machine['system']}, Python {machine['python']}"
+    yield "processor", f"{machine['cpu']}: {' '.join(machine['cpu_flags']) or 'no instruction sets known'}"
+    yield "cores", f"{machine['cores']}"
+    yield "memory", f"{machine['memory_mib'] / 1024:.1f} GiB" if machine["memory_mib"] else "unknown"
+    yield "free disk", f"{size(shutil.disk_usage('.').free)} in this folder"
+    yield "GPUs", ", ".join(f"{gpu.name} (driver {gpu.driver or 'unknown'})" for gpu in accelerators.gpus()) or "none"
+    yield "TPUs", ", ".join(accelerators.tpu()) or "none"
+    for what, names in (("frameworks", FRAMEWORKS), ("packages", PACKAGES)):
+        found = environment.installed(names)
+        yield what, ", ".join(f"{name} {version}" for name, version in found.items()) or "none"
+    for program in PROGRAMS:
+        yield program, shutil.which(program) or "not found"
+    for name, entry in config.registered("hardware").items():
+        # Those of training programs need nothing installed but what the programs need.
+        if entry["engine"] != ENGINE and not serving.why_not({"name": name, **entry}):
+            yield "can run", name
+
+
+INIT = Verb(
+    group=STUDY,
+    says="write a study file for the program or Keras builder in this folder",
+    example="toolnoise init command",
+    run=_init,
+    arguments={"KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"}},
+)
+RUN = Verb(
+    group=STUDY,
+    says="run a study with Snakemake and print its summary; further options are Snakemake's",
+    example="toolnoise run my-study.yaml --cores 2",
+    run=_run,
+    arguments={
+        "--profile": option(
+            "NAME", "a profile of the workflow, such as slurm, or of your own (this machine, all cores)"
+        )
+    },
+    usage="toolnoise run [STUDY] [--profile NAME] [OPTION OF SNAKEMAKE ...]",
+)
+SUMMARY = Verb(
+    group=STUDY,
+    says="print what a study found, on one screen",
+    example="toolnoise summary",
+    run=_summary,
+    arguments={
+        "--study": option(
+            "PLACE", "a configuration, or a study's results folder or archive (the only study of this folder)"
+        ),
+        "--claims": flag("the verdicts on claims of papers, and of the study file, instead"),
+        **AS_JSON,
+    },
+)
+ESTIMATE = Verb(
+    group=STUDY,
+    says="estimate a study's run time, cost and disk space",
+    example="toolnoise estimate --study my-study.yaml --measure",
+    run=_estimate,
+    arguments={**OF_THIS_FOLDER, "--measure": flag("benchmark untimed cells first, on this machine"), **AS_JSON},
+)
+ADOPT = Verb(
+    group=MORE,
+    says="make a study of existing runs, from any program",
+    example="toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine",
+    run=_adopt,
+    arguments={
+        "FOUND": {
+            "help": "a CSV with a run in each row (columns file, arm, seed), or a quoted pattern with {arm} and {seed}"
+        },
+        "--name": option("NAME", "the study's name: writes NAME.yaml and adopted/NAME", required=True),
+        "--labels": option("FILE", "the labels of all runs, unless the CSV has a column `labels`"),
+        "--values": flag("predictions are numbers (regression), not classes: N, or N x column"),
+        "--losses": flag("files have each token's negative log-likelihood, N x token or token; no labels"),
+        "--metric": option(
+            "COLUMN", "take this number from the CSV instead of predictions; repeat for each", action="append"
+        ),
+        "--arm-column": option("COLUMN", "the column that names a run's arm (arm)", default="arm"),
+        "--seed-column": option("COLUMN", "the column with a run's seed (seed)", default="seed"),
+    },
+)
+DOCTOR = Verb(
+    group=MORE,
+    says="list what this machine has, and the toolings that can run here",
+    example="toolnoise doctor",
+    run=_doctor,
+    arguments={},
+)
