@@ -31,7 +31,7 @@ from toolnoise.provenance import repository
 from toolnoise.provenance.audit import ODD, Evidence, Found, Rule, each, guarded, rule
 from toolnoise.provenance.diff import changes
 from toolnoise.provenance.statements import LOCK, SOURCE, Statement
-from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated, Tree
+from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated
 from toolnoise.study import config, environments, grid, job_code, layout, programs, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import records_steps

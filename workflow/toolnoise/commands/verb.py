@@ -43,6 +43,13 @@ class Verb(NamedTuple):
     usage: str = ""  # of a verb whose further options are another program's
 
 
+def verb(
+    group: str, example: str, arguments: Arguments, usage: str = ""
+) -> Callable[[Callable[[argparse.Namespace], None]], Verb]:
+    """Make a verb of the function that performs it; its docstring is the help."""
+    return lambda run: Verb(group, (run.__doc__ or "").strip(), example, run, arguments, usage)
+
+
 def show(found: object) -> None:
     """Print a text, or values as JSON."""
     print(found if isinstance(found, str) else json.dumps(found, indent=1))

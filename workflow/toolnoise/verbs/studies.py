@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from toolnoise.base.printing import size
-from toolnoise.commands.verb import AS_JSON, MORE, OF_THIS_FOLDER, STUDY, Verb, flag, option, show
+from toolnoise.commands.verb import AS_JSON, MORE, OF_THIS_FOLDER, STUDY, flag, option, show, verb
 
 # What `doctor` looks for.
 FRAMEWORKS = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|nvidia-cudnn.*"
@@ -15,19 +15,44 @@ PACKAGES = "toolnoise|snakemake|numpy|scipy|pandas"
 PROGRAMS = ("ssh-keygen", "conda", "sbatch")
 
 
-def _init(options: argparse.Namespace) -> None:
+@verb(
+    STUDY,
+    "toolnoise init command",
+    {"KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"}},
+)
+def init(options: argparse.Namespace) -> None:
+    """write a study file for the program or Keras builder in this folder"""
     from toolnoise.programs import first_study
 
     print(first_study.write(options.kind))
 
 
-def _run(options: argparse.Namespace) -> None:
+@verb(
+    STUDY,
+    "toolnoise run my-study.yaml --cores 2",
+    {"--profile": option("NAME", "a profile of the workflow, such as slurm, or of your own (this machine, all cores)")},
+    "toolnoise run [STUDY] [--profile NAME] [OPTION OF SNAKEMAKE ...]",
+)
+def run(options: argparse.Namespace) -> None:
+    """run a study with Snakemake and print its summary; further options are Snakemake's"""
     from toolnoise.commands import run
 
     sys.exit(run.run(options.profile, options.further))
 
 
-def _summary(options: argparse.Namespace) -> None:
+@verb(
+    STUDY,
+    "toolnoise summary",
+    {
+        "--study": option(
+            "PLACE", "a configuration, or a study's results folder or archive (the only study of this folder)"
+        ),
+        "--claims": flag("the verdicts on claims of papers, and of the study file, instead"),
+        **AS_JSON,
+    },
+)
+def summary(options: argparse.Namespace) -> None:
+    """print what a study found, on one screen"""
     from toolnoise.commands import summary
     from toolnoise.provenance import archive
     from toolnoise.study import grid, layout, study_files
@@ -43,7 +68,13 @@ def _summary(options: argparse.Namespace) -> None:
         show(shown(study))
 
 
-def _estimate(options: argparse.Namespace) -> None:
+@verb(
+    STUDY,
+    "toolnoise estimate --study my-study.yaml --measure",
+    {**OF_THIS_FOLDER, "--measure": flag("benchmark untimed cells first, on this machine"), **AS_JSON},
+)
+def estimate(options: argparse.Namespace) -> None:
+    """estimate a study's run time, cost and disk space"""
     from toolnoise.estimate import costs
     from toolnoise.study import study_files
 
@@ -54,7 +85,26 @@ def _estimate(options: argparse.Namespace) -> None:
     show(costs.as_json(cost) if options.json else costs.as_text(cost, file))
 
 
-def _adopt(options: argparse.Namespace) -> None:
+@verb(
+    MORE,
+    "toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine",
+    {
+        "FOUND": {
+            "help": "a CSV with a run in each row (columns file, arm, seed), or a quoted pattern with {arm} and {seed}"
+        },
+        "--name": option("NAME", "the study's name: writes NAME.yaml and adopted/NAME", required=True),
+        "--labels": option("FILE", "the labels of all runs, unless the CSV has a column `labels`"),
+        "--values": flag("predictions are numbers (regression), not classes: N, or N x column"),
+        "--losses": flag("files have each token's negative log-likelihood, N x token or token; no labels"),
+        "--metric": option(
+            "COLUMN", "take this number from the CSV instead of predictions; repeat for each", action="append"
+        ),
+        "--arm-column": option("COLUMN", "the column that names a run's arm (arm)", default="arm"),
+        "--seed-column": option("COLUMN", "the column with a run's seed (seed)", default="seed"),
+    },
+)
+def adopt(options: argparse.Namespace) -> None:
+    """make a study of existing runs, from any program"""
     from toolnoise.comparison import arms
     from toolnoise.programs import existing_runs
 
@@ -63,7 +113,13 @@ def _adopt(options: argparse.Namespace) -> None:
     print(existing_runs.adopt(options.found, options.name, options.labels, columns, asked))
 
 
-def _doctor(_options: argparse.Namespace) -> None:
+@verb(
+    MORE,
+    "toolnoise doctor",
+    {},
+)
+def doctor(_options: argparse.Namespace) -> None:
+    """list what this machine has, and the toolings that can run here"""
     for what, found in _found_here():
         print(f"{what:<12}{found}")
 
@@ -92,71 +148,3 @@ def _found_here() -> Iterator[tuple[str, str]]:
         # Those of training programs need nothing installed but what the programs need.
         if entry["engine"] != ENGINE and not serving.why_not({"name": name, **entry}):
             yield "can run", name
-
-
-INIT = Verb(
-    group=STUDY,
-    says="write a study file for the program or Keras builder in this folder",
-    example="toolnoise init command",
-    run=_init,
-    arguments={"KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"}},
-)
-RUN = Verb(
-    group=STUDY,
-    says="run a study with Snakemake and print its summary; further options are Snakemake's",
-    example="toolnoise run my-study.yaml --cores 2",
-    run=_run,
-    arguments={
-        "--profile": option(
-            "NAME", "a profile of the workflow, such as slurm, or of your own (this machine, all cores)"
-        )
-    },
-    usage="toolnoise run [STUDY] [--profile NAME] [OPTION OF SNAKEMAKE ...]",
-)
-SUMMARY = Verb(
-    group=STUDY,
-    says="print what a study found, on one screen",
-    example="toolnoise summary",
-    run=_summary,
-    arguments={
-        "--study": option(
-            "PLACE", "a configuration, or a study's results folder or archive (the only study of this folder)"
-        ),
-        "--claims": flag("the verdicts on claims of papers, and of the study file, instead"),
-        **AS_JSON,
-    },
-)
-ESTIMATE = Verb(
-    group=STUDY,
-    says="estimate a study's run time, cost and disk space",
-    example="toolnoise estimate --study my-study.yaml --measure",
-    run=_estimate,
-    arguments={**OF_THIS_FOLDER, "--measure": flag("benchmark untimed cells first, on this machine"), **AS_JSON},
-)
-ADOPT = Verb(
-    group=MORE,
-    says="make a study of existing runs, from any program",
-    example="toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine",
-    run=_adopt,
-    arguments={
-        "FOUND": {
-            "help": "a CSV with a run in each row (columns file, arm, seed), or a quoted pattern with {arm} and {seed}"
-        },
-        "--name": option("NAME", "the study's name: writes NAME.yaml and adopted/NAME", required=True),
-        "--labels": option("FILE", "the labels of all runs, unless the CSV has a column `labels`"),
-        "--values": flag("predictions are numbers (regression), not classes: N, or N x column"),
-        "--losses": flag("files have each token's negative log-likelihood, N x token or token; no labels"),
-        "--metric": option(
-            "COLUMN", "take this number from the CSV instead of predictions; repeat for each", action="append"
-        ),
-        "--arm-column": option("COLUMN", "the column that names a run's arm (arm)", default="arm"),
-        "--seed-column": option("COLUMN", "the column with a run's seed (seed)", default="seed"),
-    },
-)
-DOCTOR = Verb(
-    group=MORE,
-    says="list what this machine has, and the toolings that can run here",
-    example="toolnoise doctor",
-    run=_doctor,
-    arguments={},
-)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.printing import escaped
-from toolnoise.commands.verb import AS_JSON, MORE, VERIFY, Verb, flag, option, show
+from toolnoise.commands.verb import AS_JSON, MORE, VERIFY, flag, option, show, verb
 
 if TYPE_CHECKING:
     from toolnoise.provenance.audit import Audit, Evidence, Found, Rule
@@ -25,7 +25,26 @@ SIGNED = {
 }
 
 
-def _audit(options: argparse.Namespace) -> None:
+@verb(
+    VERIFY,
+    "toolnoise audit results/demo",
+    {
+        "RESULTS": {
+            "nargs": "?",
+            "default": "results",
+            "help": "a results folder, the folder or archive of one study, or a file: what it rests on (results)",
+        },
+        "--strict": flag("report stale results, made by other code, as findings too"),
+        "--sample": option("N", "make N jobs that need no training again, and compare every bit", type=int),
+        **SIGNED,
+        **AS_JSON,
+        "--repair": flag(
+            "have Snakemake make damaged and missing files again, and what follows from them, then audit once more"
+        ),
+    },
+)
+def audit(options: argparse.Namespace) -> None:
+    """trace every result back to data, code, seed and machine; exit code 1 if there are findings"""
     from toolnoise.provenance import archive
     from toolnoise.provenance.audit import as_json, as_text
 
@@ -108,7 +127,17 @@ def _repair(audit: "Audit") -> None:
         subprocess.run(command, stdout=sys.stderr, check=False)
 
 
-def _diff(options: argparse.Namespace) -> None:
+@verb(
+    VERIFY,
+    "toolnoise diff results/demo ../elsewhere/results/demo",
+    {
+        "A": {"help": "a run, a cell, a study's results or archive, or a results folder"},
+        "B": {"help": "another of the same kind"},
+        **AS_JSON,
+    },
+)
+def diff(options: argparse.Namespace) -> None:
+    """print the differences between two runs, cells or folders"""
     from toolnoise.provenance import archive, diff
 
     with archive.opened(options.a, options.b) as pair:
@@ -136,7 +165,17 @@ def compared(path_a: str | Path, path_b: str | Path) -> dict[str, Any]:
     return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **found}
 
 
-def _rebuild(options: argparse.Namespace) -> None:
+@verb(
+    VERIFY,
+    "toolnoise rebuild --sample 5",
+    {
+        "RUNS": {"nargs": "*", "help": "runs, other result files, or folders or archives of them"},
+        "--sample": option("N", "rebuild N random jobs of RUNS, or of results", type=int),
+        "--seed": option("K", "seed of the sample (0)", type=int, default=0),
+    },
+)
+def rebuild(options: argparse.Namespace) -> None:
+    """make results again from their statements and compare every bit"""
     from toolnoise.checks import rebuild
     from toolnoise.provenance import archive
 
@@ -153,7 +192,18 @@ def _rebuild(options: argparse.Namespace) -> None:
         sys.exit(rebuild.report(rebuild.made_again(jobs)))
 
 
-def _export(options: argparse.Namespace) -> None:
+@verb(
+    MORE,
+    "toolnoise export results/demo --out demo.tar.gz",
+    {
+        "STUDY": {"help": "a configuration, or a study's results folder"},
+        "--out": option("FILE", "the archive: .tar, .tar.gz or .tar.xz", required=True),
+        "--hardware": option("NAME", "export the results of these toolings only (all)", nargs="+"),
+        "--no-predictions": flag("leave out dumps of predictions and of layers"),
+    },
+)
+def export(options: argparse.Namespace) -> None:
+    """pack a study's runs and dumps into an archive for another site"""
     from toolnoise.checks import sharing
     from toolnoise.study import grid, layout
 
@@ -170,7 +220,19 @@ def _export(options: argparse.Namespace) -> None:
     print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
 
 
-def _import(options: argparse.Namespace) -> None:
+@verb(
+    MORE,
+    "toolnoise import demo.tar.gz",
+    {
+        "ARCHIVE": {"help": "an archive from `toolnoise export`"},
+        "--into": option("FOLDER", "the study's results folder here (results/<study>)"),
+        "--study": option("FILE", "the study's configuration (study.json in that folder)"),
+        "--other-code": flag("also accept results made by other code than the present one"),
+        **SIGNED,
+    },
+)
+def import_(options: argparse.Namespace) -> None:
+    """verify an exported archive and add its runs to the study's results"""
     from toolnoise.checks import sharing
     from toolnoise.provenance import archive, signing
     from toolnoise.study import grid
@@ -185,14 +247,34 @@ def _import(options: argparse.Namespace) -> None:
     print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
 
 
-def _sign(options: argparse.Namespace) -> None:
+@verb(
+    MORE,
+    "toolnoise sign results/demo --key ~/.ssh/id_ed25519",
+    {
+        "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or that of one study (results)"},
+        "--key": option("PATH", "a private SSH key, or the public key of one in ssh-agent", required=True),
+    },
+)
+def sign(options: argparse.Namespace) -> None:
+    """sign the root of a study's results with an SSH key"""
     from toolnoise.provenance import signing
 
     for root in signing.sign(options.results, options.key):
         print(f"signed {root}")
 
 
-def _crate(options: argparse.Namespace) -> None:
+@verb(
+    MORE,
+    "toolnoise crate results/demo --out demo-crate.zip --licence CC-BY-4.0",
+    {
+        "RESULTS": {"help": "the results folder of one study, or its archive"},
+        "--out": option("FOLDER_OR_ZIP", "a new folder, or a .zip file", required=True),
+        "--embed": flag("pack large files, too"),
+        "--licence": option("SPDX", "the licence of the results, such as CC-BY-4.0 (none is stated)"),
+    },
+)
+def crate(options: argparse.Namespace) -> None:
+    """export a study as a Workflow Run RO-Crate"""
     from toolnoise.provenance import archive, crate
 
     if options.licence and not re.fullmatch(r"[A-Za-z0-9.+-]+", options.licence):
@@ -201,94 +283,3 @@ def _crate(options: argparse.Namespace) -> None:
     with archive.opened(options.results) as (results,):
         jobs, packed, referenced = crate.export(results, Path(options.out), options.embed, options.licence)
     print(f"{options.out}: {jobs} jobs, {packed} files packed, {referenced} referenced only")
-
-
-AUDIT = Verb(
-    group=VERIFY,
-    says="trace every result back to data, code, seed and machine; exit code 1 if there are findings",
-    example="toolnoise audit results/demo",
-    run=_audit,
-    arguments={
-        "RESULTS": {
-            "nargs": "?",
-            "default": "results",
-            "help": "a results folder, the folder or archive of one study, or a file: what it rests on (results)",
-        },
-        "--strict": flag("report stale results, made by other code, as findings too"),
-        "--sample": option("N", "make N jobs that need no training again, and compare every bit", type=int),
-        **SIGNED,
-        **AS_JSON,
-        "--repair": flag(
-            "have Snakemake make damaged and missing files again, and what follows from them, then audit once more"
-        ),
-    },
-)
-DIFF = Verb(
-    group=VERIFY,
-    says="print the differences between two runs, cells or folders",
-    example="toolnoise diff results/demo ../elsewhere/results/demo",
-    run=_diff,
-    arguments={
-        "A": {"help": "a run, a cell, a study's results or archive, or a results folder"},
-        "B": {"help": "another of the same kind"},
-        **AS_JSON,
-    },
-)
-REBUILD = Verb(
-    group=VERIFY,
-    says="make results again from their statements and compare every bit",
-    example="toolnoise rebuild --sample 5",
-    run=_rebuild,
-    arguments={
-        "RUNS": {"nargs": "*", "help": "runs, other result files, or folders or archives of them"},
-        "--sample": option("N", "rebuild N random jobs of RUNS, or of results", type=int),
-        "--seed": option("K", "seed of the sample (0)", type=int, default=0),
-    },
-)
-EXPORT = Verb(
-    group=MORE,
-    says="pack a study's runs and dumps into an archive for another site",
-    example="toolnoise export results/demo --out demo.tar.gz",
-    run=_export,
-    arguments={
-        "STUDY": {"help": "a configuration, or a study's results folder"},
-        "--out": option("FILE", "the archive: .tar, .tar.gz or .tar.xz", required=True),
-        "--hardware": option("NAME", "export the results of these toolings only (all)", nargs="+"),
-        "--no-predictions": flag("leave out dumps of predictions and of layers"),
-    },
-)
-IMPORT = Verb(
-    group=MORE,
-    says="verify an exported archive and add its runs to the study's results",
-    example="toolnoise import demo.tar.gz",
-    run=_import,
-    arguments={
-        "ARCHIVE": {"help": "an archive from `toolnoise export`"},
-        "--into": option("FOLDER", "the study's results folder here (results/<study>)"),
-        "--study": option("FILE", "the study's configuration (study.json in that folder)"),
-        "--other-code": flag("also accept results made by other code than the present one"),
-        **SIGNED,
-    },
-)
-SIGN = Verb(
-    group=MORE,
-    says="sign the root of a study's results with an SSH key",
-    example="toolnoise sign results/demo --key ~/.ssh/id_ed25519",
-    run=_sign,
-    arguments={
-        "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or that of one study (results)"},
-        "--key": option("PATH", "a private SSH key, or the public key of one in ssh-agent", required=True),
-    },
-)
-CRATE = Verb(
-    group=MORE,
-    says="export a study as a Workflow Run RO-Crate",
-    example="toolnoise crate results/demo --out demo-crate.zip --licence CC-BY-4.0",
-    run=_crate,
-    arguments={
-        "RESULTS": {"help": "the results folder of one study, or its archive"},
-        "--out": option("FOLDER_OR_ZIP", "a new folder, or a .zip file", required=True),
-        "--embed": flag("pack large files, too"),
-        "--licence": option("SPDX", "the licence of the results, such as CC-BY-4.0 (none is stated)"),
-    },
-)
