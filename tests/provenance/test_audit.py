@@ -96,28 +96,6 @@ def test_a_speed_that_was_measured_after_the_page_is_clean(forged):
     assert other.audit().told({"changed"}, {other.name(speed)})
 
 
-def report(small, edit):
-    """A report of the same files as the page, made after it."""
-    small.put("report.html", b"<html>")
-    small.state_as("report.html", ROOTED, "report")
-    small.edit("statements/report.html.intoto.json", edit)
-
-
-def test_a_report_that_was_made_after_the_page_is_clean(small):
-    report(small, lambda made: move_times(made, timedelta(seconds=1)))
-    assert small.audit("--strict").findings == []
-
-
-def test_a_report_of_earlier_metrics_is_found(small):
-    def older(made):
-        (shown,) = [one for one in made_from(made, "input") if one["name"].endswith("metrics/stability.csv")]
-        shown["digest"] = {"sha256": "0" * 64}
-
-    report(small, older)
-    names = {small.name("metrics/stability.csv"), small.name("report.html")}
-    assert small.audit().told({"inputs"}, names)
-
-
 def git(*words):
     return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, check=True).stdout
 
@@ -391,17 +369,6 @@ def test_a_run_that_is_deleted_and_all_above_it_made_anew_is_found(
     for one in (small.stated[ROOTED], *small.beside[small.stated[ROOTED]]):
         forged.put(one, small.original[one])
     assert forged.audit().told({"root", "missing", "complete"}, runs | forged.names("metrics/stability.csv"))
-
-
-def test_a_cell_that_is_taken_from_the_roots_study_and_from_the_file_or_not_is_found(small):
-    small.edit("study.json", drop_cell)
-    small.settle_upwards()
-    # Its files and their statements are there.
-    assert small.audit().told({"unknown", "study"}, small.names(f"{GONE[0]}/run.json"))
-    vouched = small.path(small.stated[ROOTED]).read_bytes()
-    small.restore()
-    small.put(small.stated[ROOTED], vouched)
-    assert small.audit().told({"complete", "root", "inputs"}, small.names("study.json"))
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{", b"[" * 100_000, b""])

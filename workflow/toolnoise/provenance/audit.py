@@ -283,31 +283,32 @@ def lock(_evidence: Evidence, stated: Stated) -> Found:
 
 def root(evidence: Evidence) -> Found:
     """Every statement has the digest that the root, the statement of the page, has for it, and none is missing."""
-    yield from ((name, what) for name, what, is_ordinary in _not_under_root(evidence.tree) if not is_ordinary)
-
-
-def _not_under_root(tree: Tree) -> Iterator[tuple[str, str, bool]]:
-    """Statements that are not as the root names them, with what differs, and whether that is ordinary.
-
-    A job that the page does not wait for (a report, a measured speed) may be performed later: nothing names it.
-    """
-    top = tree.top
+    tree, top, later = evidence.tree, evidence.tree.top, []
     if top is None:
         return
     named = dict(top.statement.chain or {})
     used = {needed.name for stated in tree.statements for needed in stated.statement.inputs}
-    for stated in tree.statements:
-        digest = named.pop(tree.named(stated.path), None)
+    for name, stated in tree.by_name.items():
+        digest = named.pop(name, None)
         if stated is top or digest == stated.sha256:
             continue
-        what = f"its statement has the SHA-256 {stated.sha256}; the root names {digest or 'no such statement'}"
+        # A job that the page does not wait for (a report, a measured speed) may be performed later: nothing names it.
         # Both times: a change of one alone is a change of a statement that was under the root.
         is_later = digest is None or top.statement.finished < stated.statement.started <= stated.statement.finished
-        is_used = any(output.name in used for output in stated.statement.outputs)
-        yield stated.statement.name, what, is_later and not is_used
-    for name in named:
-        if tree.inside(name) not in tree.unreadable:
-            yield name, "is named by the root, and is missing", output_of(name) not in used
+        if is_later and not any(output.name in used for output in stated.statement.outputs):
+            later.append(stated.statement.name)
+        else:
+            what = f"its statement has the SHA-256 {stated.sha256}; the root names {digest or 'no such statement'}"
+            yield stated.statement.name, what
+    for name in (name for name in named if tree.inside(name) not in tree.unreadable):
+        if output_of(name) in used:
+            yield name, "is named by the root, and is missing"
+        else:
+            later.append(name)
+    if later:
+        some = f"{', '.join(later[:SHOWN])}{' and more' * (len(later) > SHOWN)}"
+        what = f"{len(later)} statements are not as the root names them, or gone, and nothing rests on them: {some}"
+        evidence.notes.append(what)
 
 
 # In reading order: problems with files explain most of the later findings.
@@ -366,9 +367,6 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield f"{unlocked} statements name no lock file: the versions of a few packages are known, the others are not"
     if repository.commit() is None:
         yield "this program is not in a repository of its own: commits and changed code were not checked"
-    if later := [name for name, _, is_ordinary in _not_under_root(tree) if is_ordinary]:
-        some = f"{', '.join(later[:SHOWN])}{' and more' * (len(later) > SHOWN)}"
-        yield f"{len(later)} statements are not as the root names them, or gone, and nothing rests on them: {some}"
     if any(stated.is_signed for stated in tree.statements):
         yield "there are signatures: `--require-signature KEY` checks the root's"
 
