@@ -195,6 +195,26 @@ def nudge_logit(of):
     arrays.write_npy(of.path(f"predictions/{CELL}/control.npy"), stack)
 
 
+def leave_out_a_run(of):
+    """Of a dump, with its index and its statement."""
+    dump = f"predictions/{CELL}/algo_impl"
+    arrays.write_npy(of.path(f"{dump}.npy"), np.array(arrays.read_npy(of.path(f"{dump}.npy"))[:1]))
+
+    def shorten(index):
+        index["shape"][0] = 1
+        index.update({key: index[key][:1] for key in ("seeds", "diverged")})
+        index["draws"] = {source: seeds and seeds[:1] for source, seeds in index["draws"].items()}
+
+    of.edit(f"{dump}.json", shorten)
+
+    def shorten_statement(made):
+        about, command = definition(made), definition(made)["internalParameters"]["command"]
+        about["resolvedDependencies"] = [one for one in about["resolvedDependencies"] if OTHER_RUN not in one["name"]]
+        command[:] = [word for word in command if OTHER_RUN not in word]
+
+    of.restate(f"{dump}.npy", shorten_statement)
+
+
 def tensors(edit):
     def tell(of):
         stored = {name: np.array(values) for name, values in arrays.read_npz(of.path(SNAPSHOTS)).items()}
@@ -236,6 +256,7 @@ OTHER_LIES = [
     ("order", ROOTED, moved(ROOTED, YEAR)),
     ("order circles", f"data/digits.npz {METRICS}", make_from_its_product),
     ("study", f"{RUN}/weights.npz {OTHER_RUN}/weights.npz", swap_statements),
+    ("study", f"predictions/{CELL}/algo_impl.npy", leave_out_a_run),
     ("study unknown", ADDED, add_with_statement),
     ("study", f"{NORMED}/run.json", recorded("study.json", "recipes normed epochs", 9)),
     ("study record", f"{NORMED}/run.json", told(recorded(*RECIPE), stated(RECIPE[0], f"asked {RECIPE[1]}", 0.02))),

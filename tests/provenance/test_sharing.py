@@ -59,10 +59,12 @@ def write(folder, job, reads):
     spec = parameters.get("spec", {})
     for name in job.outputs:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        repeated = {key: value for key, value in spec.items() if job.verb == "train" or key not in ("seed", "draw")}
-        content = json.dumps({"spec": repeated}) if name.endswith(".json") else f"{name}\n" * 100
-        (folder / name).write_text(content)
-    inputs = [described(folder, name, kind=INPUT) for name in reads]
+        record = {"spec": spec, "observed": {"host": folder.name}}
+        if job.verb == "predict":
+            record["seeds"] = [1, 2]
+            record["spec"] = {key: value for key, value in spec.items() if key not in ("seed", "draw")}
+        (folder / name).write_text(json.dumps(record) if name.endswith(".json") else f"{name}\n" * 100)
+    inputs = [described(folder, name, "records" if name.endswith("run.json") else "", INPUT) for name in reads]
     if job.verb == "prepare":
         inputs.append(Artifact("digits.csv.gz", "ab" * 32, 7, kind=SOURCE))
     made_by = job_code.digests_of_sources(job.verb, parameters)
@@ -286,42 +288,48 @@ def test_bad_options_of_an_export_are_one_line(whole, tmp_path, refused_by_verb)
 
 STATED, MADE_FROM = path_for(WEIGHTS).as_posix(), "predicate buildDefinition resolvedDependencies"
 ASKED, ELSE = "predicate buildDefinition externalParameters", "cd" * 32
-NOT_NAMED, NOT_HERE = "is not named by a statement in the archive", "which must be here or in the archive"
+NOT_NAMED, NOT_HERE = "has no statement", "files of the study"
 OTHER_CODE = restated(WEIGHTS, f"{MADE_FROM} 1 digest sha256", ELSE)
 HARMFUL = {
-    "a flipped byte": (lambda some: some.update({WEIGHTS: b"X" + some[WEIGHTS][1:]}), "is missing, or differs"),
+    "a flipped byte": (lambda some: some.update({WEIGHTS: b"X" + some[WEIGHTS][1:]}), "weights.npz: its SHA-256 is "),
     "another study": (renamed(STATED, "results/other/statements/a.intoto.json"), "is not of the study"),
     "a file without statement": (
         lambda some: some.update({"results/shared/notes.txt": b"1"}),
         f"notes.txt: {NOT_NAMED}",
     ),
-    "a record of another spec": (another_spec, "run.json: differs from its statement in its spec"),
+    "a record of another spec": (another_spec, "run.json: differs from its statement: spec.recipe.learning_rate"),
     "an input outside the study": (
         restated(WEIGHTS, f"{MADE_FROM} 0 name", "/etc/passwd"),
         f"was made from /etc/passwd; {NOT_HERE}",
     ),
     "a statement of what is made anywhere": (
         renamed(path_for(DUMP).as_posix(), path_for("results/shared/study.json").as_posix()),
-        "study.json.intoto.json: is out of place",
+        "study.json.intoto.json: states a predict job that is not part of the study",
     ),
-    "a file that is missing": (dropped(WEIGHTS), "cpu/control/1/weights.npz: is missing"),
+    "a file that is missing": (dropped(WEIGHTS), "cpu/control/1/weights.npz: is stated but missing"),
     "a statement that is missing": (dropped(STATED), NOT_NAMED),
     "nothing but the data's statement": (dropped("/runs/", "/predictions/"), "has no statement of a job of the study"),
-    "a changed spec": (restated(WEIGHTS, f"{ASKED} spec recipe learning_rate", 0.5), "from the study here in its spec"),
+    "a changed spec": (
+        restated(WEIGHTS, f"{ASKED} spec recipe learning_rate", 0.5),
+        "was made for another study: spec.recipe",
+    ),
     "another verb": (
         restated(WEIGHTS, "predicate buildDefinition buildType", "urn:toolnoise:predict:1"),
-        "differs from the study here in its verb",
+        "states a predict job that is not part of the study",
     ),
     "outputs elsewhere": (
         restated(WEIGHTS, "subject 1 name", "results/shared/study.json"),
-        "differs from the study here in its list of outputs",
+        "does not have the outputs of its job: ",
     ),
     "a dump of other runs": (
         restated(DUMP, MADE_FROM, lambda made: [one for one in made if not one["name"].endswith("1/run.json")]),
-        "differs from the study here in its list of runs",
+        "is not of the runs of its cell: ",
     ),
     "a run of other data": (restated(WEIGHTS, f"{MADE_FROM} 0 digest sha256", ELSE), "digits.npz: SHA-256"),
-    "a dump of another run": (fitting(WEIGHTS, RECORD, b"{}"), f"control.npy.intoto.json: names a different {RECORD}"),
+    "a dump of another run": (
+        lambda some: fitting(WEIGHTS, RECORD, some[RECORD] + b"\n")(some),
+        f"control.npy.intoto.json: names a different {RECORD}",
+    ),
     "other code": (OTHER_CODE, "that differs from the one here; commit unknown, or --other-code"),
 }
 
@@ -362,7 +370,7 @@ def test_without_its_data_or_its_study_nothing_comes_in(whole, here, take, refus
     assert refused(take, whole.archive).startswith(f"{here / DATA}: SHA-256 ")
     (here / DATA).unlink()
     line = refused(take, whole.archive)
-    assert line == f"{here / DATA}: no such file; prepare the data first: snakemake {DATA}"
+    assert line == f"{here / DATA}: no such file; make it first: snakemake {DATA}"
     into = here / "results/shared"
     (into / "study.json").unlink()
     assert f"{into}/study.json: " in refused_by_verb("import", whole.archive, "--into", into)
@@ -424,8 +432,8 @@ def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, ref
     restated(WEIGHTS, "predicate runDetails metadata by", "me")(some)
     other = pack(tmp_path / "other.tar", some)
     for path, name, told in (
-        (whole.archive, "ann", "has no root"),
-        (tmp_path / "bare.tar", "ann", f"{root}: is not signed"),
+        (whole.archive, "ann", "there is no root"),
+        (tmp_path / "bare.tar", "ann", "results/shared/index.html: is not signed"),
         (tmp_path / "rooted.tar", "bob", "has no valid signature by SHA256:"),
         (other, "ann", f"{STATED}: is not as the root names it"),
     ):

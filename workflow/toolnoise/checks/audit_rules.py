@@ -125,24 +125,32 @@ def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
 def this_study(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -> Found:
     """Every statement is that of a job of this study, with its outputs, its parameters and the keys of its draws."""
     statement, name, is_stale = stated.statement, stated.statement.name, stated.path in evidence.stale
-    job = jobs.get(name)
-    if job is None or job.verb != statement.verb:
-        # Other code may have had other jobs, but no other runs.
-        if not is_stale or statement.verb in TRAINS:
-            yield name, f"states a {statement.verb} job that is not part of the study"
-        return
-    other = sorted({output.name for output in statement.outputs} ^ set(job.outputs))
-    if other and not is_stale:
-        yield name, f"does not have the outputs of its job: {', '.join(other[:3])}"
-    given, wanted = statement.parameters, job.stated()
-    if is_stale:
-        shared = [key for key in COMMON if key in given and key in wanted]
-        given, wanted = ({key: both[key] for key in shared} for both in (given, wanted))
-    yield from _differing(name, "was made for another study", wanted, given)
+    # Other code may have had other jobs, but no other runs.
+    if name in jobs or not is_stale or statement.verb in TRAINS:
+        yield from ((name, what) for what in unlike(jobs.get(name), statement, is_stale=is_stale))
     if not statement.inputs and statement.verb not in READS_NOTHING:
         yield name, f"a {statement.verb} job without inputs"
     if statement.made_of(SOURCE) and statement.verb not in OUTSIDE:
         yield name, f"a {statement.verb} job cannot be made from a file from outside"
+
+
+def unlike(job: ExpectedJob | None, statement: Statement, *, is_stale: bool = False) -> Iterator[str]:
+    """How a statement differs from a job of the study; of one by other code, in what all versions have in common."""
+    if job is None or job.verb != statement.verb:
+        if not is_stale or statement.verb in TRAINS:
+            yield f"states a {statement.verb} job that is not part of the study"
+        return
+    other = sorted({output.name for output in statement.outputs} ^ set(job.outputs))
+    if other and not is_stale:
+        yield f"does not have the outputs of its job: {', '.join(other[:3])}"
+    given, wanted = statement.parameters, job.stated()
+    if is_stale:
+        shared = [key for key in COMMON if key in given and key in wanted]
+        given, wanted = ({key: both[key] for key in shared} for both in (given, wanted))
+    yield from (what for _, what in _differing("", "was made for another study", wanted, given))
+    records = {needed.name for needed in statement.inputs if needed.name.endswith("/run.json")}
+    if job.records and records != job.records:
+        yield f"is not of the runs of its cell: {', '.join(sorted(records ^ job.records)[:3])}"
 
 
 def _differing(name: str, what: str, value: Any, expected: Any) -> Found:
@@ -202,7 +210,7 @@ def record(evidence: Evidence, stated: Stated) -> Found:
         return
     for output in statement.outputs:
         if output.name.endswith(".json") and not evidence.tree.lacks(output.name):
-            yield from guarded(output.name, lambda name=output.name: _record(evidence, name, statement))
+            yield from guarded(output.name, lambda name=output.name: repeats(evidence, name, statement))
     locks = [one.name for one in statement.made_of(LOCK)]
     declared = environments.environment_of(statement.parameters)
     is_other = any(lock.startswith(repository.VERSIONS) for lock in locks)
@@ -215,7 +223,8 @@ def record(evidence: Evidence, stated: Stated) -> Found:
             yield statement.name, f"{what}; declared: {spec.hardware.name}"
 
 
-def _record(evidence: Evidence, name: str, statement: Statement) -> Found:
+def repeats(evidence: Evidence, name: str, statement: Statement) -> Found:
+    """A record or an index repeats what the statement of its job says."""
     about, spec = _json(evidence, name), statement.parameters["spec"]
     if "seeds" in about:
         made_from = [Path(needed.name).parent.name for needed in statement.inputs if needed.role == "records"]

@@ -10,6 +10,7 @@ verified, and no file replaces another.
 """
 
 import base64
+import dataclasses
 import functools
 import hashlib
 import itertools
@@ -18,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -26,13 +28,13 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.progress import progress
+from toolnoise.checks import audit_rules
 from toolnoise.checks.expected_jobs import ExpectedJob, expected_jobs
 from toolnoise.provenance import archive, audit, statements, tree
 from toolnoise.provenance.archive import BLOCK, DUMPS, TRAVELS, Member
-from toolnoise.provenance.statements import CODE, FOLDER, RESOURCE, RESULTS, Artifact, Statement, path_for
+from toolnoise.provenance.statements import CODE, RESOURCE, RESULTS, Artifact, path_for
 from toolnoise.provenance.tree import Stated, Tree
-from toolnoise.study import job_code, layout
-from toolnoise.study.cells import Pair
+from toolnoise.study import job_code
 from toolnoise.study.study import Study
 
 # Its statement travels, without its files.
@@ -57,21 +59,6 @@ def _jobs_of(study: Study) -> dict[str, ExpectedJob]:
     return {path_for(job.outputs[0]).as_posix(): job for job in expected_jobs(study)}
 
 
-def _difference(study: Study, statement: Statement, job: ExpectedJob) -> str:
-    """The part in which a statement differs from a job of the study; empty if none."""
-    if statement.verb != job.verb:
-        return "verb"
-    if statement.parameters != job.stated():
-        return "spec"
-    if sorted(output.name for output in statement.outputs) != sorted(job.outputs):
-        return "list of outputs"
-    if job.verb not in DUMPS:
-        return ""
-    records = {read.name for read in statement.inputs if read.name.endswith("/run.json")}
-    cell = job.place.cells[0] if isinstance(job.place, Pair) else job.place
-    return "" if records == set(study.runs(layout.RECORD, cell)) else "list of runs"
-
-
 # Export
 
 
@@ -88,9 +75,7 @@ def export(
     }
     # A job may belong to another form of the study.
     fitting = {
-        name: one
-        for name, one in found.by_name.items()
-        if name in jobs and not _difference(study, one.statement, jobs[name])
+        name: one for name, one in found.by_name.items() if not any(audit_rules.unlike(jobs.get(name), one.statement))
     }
     chosen = {name: one for name, one in fitting.items() if name in wanted}
     if not chosen:
@@ -168,47 +153,40 @@ class _Incoming:
     """
 
     def __init__(self, study: Study, root: Path, found: Tree) -> None:
-        self.study, self.root, self.found, self.jobs = study, root, found, _jobs_of(study)
-        travels = (item for item in found.by_name.items() if item[1].statement.verb in TRAVELS)
-        self.coming = dict(travels)
+        self.name, self.root, self.found, self.jobs = study.name, root, found, _jobs_of(study)
+        self.coming = {name: one for name, one in found.by_name.items() if one.statement.verb in TRAVELS}
         self.owed = {output.name: output for one in self.coming.values() for output in one.statement.outputs}
         self.digest_here = functools.cache(lambda name: sha256(self.place_of(name)))
 
     def place_of(self, name: str) -> Path:
         """The place here of a file of the study; names come from the study's jobs, never from an archive."""
-        return self.root / PurePosixPath(name).relative_to(PurePosixPath(RESULTS, self.study.name))
+        return self.root / PurePosixPath(name).relative_to(PurePosixPath(RESULTS, self.name))
 
     def refusals(self, other_code: bool, why_unsigned: Callable[[Tree], str] | None) -> Refusals:
         """Everything that the archive is refused for, the most telling first."""
         parts = [self._other_jobs()]
         parts += [self._not_under_root(why_unsigned)] if why_unsigned else []
         parts += [] if other_code else [self._other_code()]
-        return itertools.chain(*parts, self._wrong_files(), self._wrong_inputs(), self._wrong_records())
+        return itertools.chain(*parts, self._wrong_files(), self._wrong_inputs())
 
     def _other_jobs(self) -> Refusals:
         """Statements of jobs that the study here does not have, or that need no tooling."""
         for name, stated in self.found.by_name.items():
-            job = self.jobs.get(name)
-            if stated.statement.chain is not None:
-                continue
-            if job is None or job.verb not in (STATED, *TRAVELS):
-                asked = "statements of jobs of the study here that need a tooling (--study selects another form of it)"
-                yield name, "is out of place", asked
-            elif differs := _difference(self.study, stated.statement, job):
-                yield name, f"differs from the study here in its {differs}", "runs of one study"
+            if stated.statement.chain is None:
+                if stated.statement.verb not in (STATED, *TRAVELS):
+                    yield name, "is out of place", "statements of jobs that need a tooling"
+                for what in audit_rules.unlike(self.jobs.get(name), stated.statement):
+                    yield name, what, "jobs of the study here (--study selects another form of it)"
         if not self.coming:
             yield "", "has no statement of a job of the study here", "--study selects another form of it"
 
     def _not_under_root(self, why_unsigned: Callable[[Tree], str]) -> Refusals:
-        top = self.found.top
-        if top is None:
-            yield "", "has no root", "an archive of a study whose page was made"
-        elif why := why_unsigned(self.found):
-            yield self.found.named(top.path), why, ""
-        else:
-            for name, stated in self.coming.items():
-                if top.statement.chain.get(name) != stated.sha256:
-                    yield name, "is not as the root names it", "statements under the root"
+        if why := why_unsigned(self.found):
+            yield self.found.named("index.html"), why, "an archive of a study whose page was made and signed"
+            return
+        for name, stated in self.coming.items():
+            if self.found.top.statement.chain.get(name) != stated.sha256:
+                yield name, "is not as the root names it", "statements under the root"
 
     def _other_code(self) -> Refusals:
         for name, stated in self.coming.items():
@@ -221,22 +199,25 @@ class _Incoming:
                     yield name, found, f"commit {statement.commit or 'unknown'}, or --other-code"
 
     def _wrong_files(self) -> Refusals:
-        """Files that are not as stated, or differ from those that are here."""
-        for path in self.found.files:
-            name = self.found.named(path)
-            if name not in self.owed and not path.startswith(f"{FOLDER}/"):
-                yield name, "is not named by a statement in the archive", ""
-        hashed = audit.hashed(self.found)
+        """Files that are not as stated, or differ from those that are here, and records that repeat something else."""
+        # Whatever the archive may say that it lacks, it must have.
+        whole = dataclasses.replace(self.found, statements=tuple(self.coming.values()), left_out={})
+        evidence = audit.Evidence(whole, audit.hashed(whole), datetime.now(UTC).replace(tzinfo=None))
+        for check in (audit.unknown, audit.missing, audit.changed):
+            yield from ((name, what, "files as their statements have them") for name, what in check(evidence))
         for name, output in self.owed.items():
-            if hashed.get(self.found.inside(name)) != output.sha256:
-                yield name, "is missing, or differs from its statement", "the SHA-256 in its statement"
             if os.path.lexists(self.place_of(name)) and self.digest_here(name) != output.sha256:
                 found = "is already here with different bytes"
                 raise BadInput(self.place_of(name), "", found, "an equal file, or none")
+        for stated in self.coming.values():
+            for name in (output.name for output in stated.statement.outputs if output.name.endswith(".json")):
+                repeated = functools.partial(audit_rules.repeats, evidence, name, stated.statement)
+                for _, what in audit.guarded(name, repeated):
+                    yield name, what, "what its statement says"
 
     def _wrong_inputs(self) -> Refusals:
         """Jobs that were made from something else than what is here, or comes in."""
-        makers = {name: job for job in self.jobs.values() for name in job.outputs}
+        outputs = {name for job in self.jobs.values() for name in job.outputs}
         for stated in self.found.by_name.values():
             statement = stated.statement
             of_data = statement.outputs if statement.verb == STATED else ()
@@ -244,29 +225,15 @@ class _Incoming:
                 if read.name in self.owed:
                     if self.owed[read.name].sha256 != read.sha256:
                         yield stated.path, f"names a different {read.name}", "the one in the archive"
-                    continue
-                maker = makers.get(read.name)
-                is_here = maker and self.place_of(read.name).exists()
-                if not is_here and maker and maker.verb == STATED:
-                    asked = f"prepare the data first: snakemake {read.name}"
-                    raise BadInput(self.place_of(read.name), "", "no such file", asked)
-                if not is_here:
-                    found = f"was made from {escaped(read.name)}"
-                    yield stated.path, found, "which must be here or in the archive"
+                elif read.name not in outputs:
+                    yield stated.path, f"was made from {escaped(read.name)}", "files of the study"
+                elif not self.place_of(read.name).exists():
+                    raise BadInput(
+                        self.place_of(read.name), "", "no such file", f"make it first: snakemake {read.name}"
+                    )
                 elif (digest := self.digest_here(read.name)) != read.sha256:
                     what = f"SHA-256 {digest[:12]}..., but {read.sha256[:12]}... in {stated.path}"
                     raise BadInput(self.place_of(read.name), "", what, "the same bytes here and there")
-
-    def _wrong_records(self) -> Refusals:
-        """Records that do not repeat the spec of their job; the index of a dump is of no one run."""
-        for stated in self.coming.values():
-            aside = ("seed", "draw") if stated.statement.verb in DUMPS else ()
-            spec = {key: value for key, value in stated.statement.parameters["spec"].items() if key not in aside}
-            for output in stated.statement.outputs:
-                if output.name.endswith(".json"):
-                    record = files.read_json(self.found.root / self.found.inside(output.name))
-                    if not isinstance(record, dict) or record.get("spec") != spec:
-                        yield output.name, "differs from its statement in its spec", "the same spec"
 
     def place(self, snakemake: Path) -> list[str]:
         """Move all files to their places, or none; returns the verbs of jobs with files that were not here before."""
