@@ -338,7 +338,12 @@ def examine(
     all_evidence, rules, notes = [], {one.name: one for one in RULES}, []
     for tree in results.trees:
         now = datetime.now(UTC).replace(tzinfo=None)
-        evidence = Evidence(tree, hashed(tree), now, is_part, _stale(tree, counted))
+        evidence = Evidence(tree, hashed(tree), now, is_part)
+        for stated in tree.statements:
+            # Rules find what is wrong with a statement of which this cannot be known.
+            with contextlib.suppress(BadInput, *ODD):
+                if changes := repository.changed_since(stated.statement, tree.root, counted):
+                    evidence.stale[stated.path] = changes
         all_evidence.append(evidence)
         for one in (*RULES, *of_study(evidence)):
             rules.setdefault(one.name, one)
@@ -347,15 +352,6 @@ def examine(
             findings += [Finding(one.name, *problem) for problem in dict.fromkeys(problems)]
         notes += [f"{tree.name}: {note}" for note in _notes(evidence)]
     return Audit(tuple(all_evidence), tuple(rules.values()), tuple(findings), tuple(notes))
-
-
-def _stale(tree: Tree, counted: Counted) -> dict[str, list[str]]:
-    found = {}
-    for stated in tree.statements:
-        # Rules find what is wrong with a statement of which this cannot be known.
-        with contextlib.suppress(BadInput, *ODD):
-            found[stated.path] = repository.changed_since(stated.statement, tree.root, counted)
-    return {path: what for path, what in found.items() if what}
 
 
 def _notes(evidence: Evidence) -> Iterator[str]:
