@@ -429,16 +429,13 @@ def _weights(evidence: Evidence, name: str, run: TrainedRun) -> Found:
     for epoch, tensors in by_epoch:
         if weight_digests(tensors)[0] != run.weights[epoch - 1]:
             yield name, f"has weights after epoch {epoch} that differ from its history"
-    moved = _moved_bit(final, about["trainable"], run) if run.spec.varies("bit") else None
-    yield from _differing(
-        run.name, "has a moved_bit that does not follow from its seeds", moved, about.get("moved_bit")
-    )
-
-
-def _moved_bit(final: dict[str, np.ndarray], trainable: list[str], run: TrainedRun) -> Any:
-    """The weight whose bit a run must have moved: it follows from its seeds and tensors."""
-    parameters = [Parameter(path, tensor.shape, path in trainable, "", {}) for path, tensor in final.items()]
-    return bitflip.recorded(bitflip.of_run(parameters, run.spec), run.spec, len(run.weights))
+    moved = None
+    if run.spec.varies("bit"):
+        # The weight whose bit a run must have moved follows from its seeds and tensors.
+        parameters = [Parameter(path, one.shape, path in about["trainable"], "", {}) for path, one in final.items()]
+        moved = bitflip.recorded(bitflip.of_run(parameters, run.spec), run.spec, len(run.weights))
+    wrong = "has a moved_bit that does not follow from its seeds"
+    yield from _differing(run.name, wrong, moved, about.get("moved_bit"))
 
 
 def _collected(evidence: Evidence, statement: Statement) -> Found:

@@ -23,9 +23,6 @@ def option(metavar: str | tuple[str, ...], says: str, **further: Any) -> Mapping
     return {"metavar": metavar, "help": says, **further}
 
 
-OF_THIS_FOLDER = {
-    "--study": option("FILE", "a configuration, or the study.json among its results (the only study of this folder)")
-}
 AS_JSON = {"--json": flag("print JSON")}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from toolnoise.base.printing import size
-from toolnoise.commands.verb import AS_JSON, MORE, OF_THIS_FOLDER, STUDY, flag, option, show, verb
+from toolnoise.commands.verb import AS_JSON, MORE, STUDY, flag, option, show, verb
 
 # What `doctor` looks for.
 FRAMEWORKS = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|nvidia-cudnn.*"
@@ -71,7 +71,13 @@ def summary(options: argparse.Namespace) -> None:
 @verb(
     STUDY,
     "toolnoise estimate --study my-study.yaml --measure",
-    {**OF_THIS_FOLDER, "--measure": flag("benchmark untimed cells first, on this machine"), **AS_JSON},
+    {
+        "--study": option(
+            "FILE", "a configuration, or the study.json among its results (the only study of this folder)"
+        ),
+        "--measure": flag("benchmark untimed cells first, on this machine"),
+        **AS_JSON,
+    },
 )
 def estimate(options: argparse.Namespace) -> None:
     """estimate a study's run time, cost and disk space"""
