@@ -124,10 +124,10 @@ def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
 @each
 def this_study(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -> Found:
     """Every statement is that of a job of this study, with its outputs, its parameters and the keys of its draws."""
-    statement, name, is_stale = stated.statement, stated.statement.name, stated.path in evidence.stale
-    # Other code may have had other jobs, but no other runs.
-    if name in jobs or not is_stale or statement.verb in TRAINS:
-        yield from ((name, what) for what in unlike(jobs.get(name), statement, is_stale=is_stale))
+    statement, name, job = stated.statement, stated.statement.name, jobs.get(stated.statement.name)
+    yield from ((name, what) for what in unlike(job, statement, is_stale=stated.path in evidence.stale))
+    if job is None or job.verb != statement.verb:
+        return
     if not statement.inputs and statement.verb not in READS_NOTHING:
         yield name, f"a {statement.verb} job without inputs"
     if statement.made_of(SOURCE) and statement.verb not in OUTSIDE:
@@ -137,6 +137,7 @@ def this_study(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated)
 def unlike(job: ExpectedJob | None, statement: Statement, *, is_stale: bool = False) -> Iterator[str]:
     """How a statement differs from a job of the study; of one by other code, in what all versions have in common."""
     if job is None or job.verb != statement.verb:
+        # Other code may have had other jobs, but no other runs.
         if not is_stale or statement.verb in TRAINS:
             yield f"states a {statement.verb} job that is not part of the study"
         return
