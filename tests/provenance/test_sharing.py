@@ -99,7 +99,7 @@ def known(folder):
 
 
 def export(folder, out, *arguments, **options):
-    return sharing.export(*known(folder), out, *arguments, **options)
+    return sharing.export_archive(*known(folder), out, *arguments, **options)
 
 
 def snapshot(folder):
@@ -128,7 +128,7 @@ def here(study, tmp_path):
 @pytest.fixture
 def take(here):
     """Import into that site."""
-    return lambda path, **options: sharing.take(path, *known(here), **options)
+    return lambda path, **options: sharing.import_archive(path, *known(here), **options)
 
 
 def members(path):

@@ -62,7 +62,7 @@ def _jobs_of(study: Study) -> dict[str, ExpectedJob]:
 # Export
 
 
-def export(
+def export_archive(
     study: Study, root: Path, out: str | Path, hardware: Collection[str] | None = None, *, predictions: bool = True
 ) -> Counts:
     """Write the archive of a study, from all or some toolings; every byte is checked against its statement."""
@@ -121,7 +121,7 @@ def _unchanged(path: Path, stated: Artifact, done: Callable[[int], object]) -> I
 # Import
 
 
-def take(
+def import_archive(
     packed: str | Path,
     study: Study,
     root: Path,

@@ -216,7 +216,7 @@ def export(options: argparse.Namespace) -> None:
         if name not in study.config["hardware"]:
             allowed = f"allowed: {', '.join(study.config['hardware'])}"
             raise BadInput("command line", "--hardware", f"no {name!r} in the study", allowed)
-    counts = sharing.export(study, root, options.out, options.hardware, predictions=not options.no_predictions)
+    counts = sharing.export_archive(study, root, options.out, options.hardware, predictions=not options.no_predictions)
     print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
 
 
@@ -243,7 +243,7 @@ def import_(options: argparse.Namespace) -> None:
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
     study = study or grid.load(into / "study.json")
     signed = signing.signature_check(options.require_signature) if options.require_signature else None
-    counts = sharing.take(options.archive, study, into, other_code=options.other_code, why_unsigned=signed)
+    counts = sharing.import_archive(options.archive, study, into, other_code=options.other_code, why_unsigned=signed)
     print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
 
 
