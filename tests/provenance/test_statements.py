@@ -30,7 +30,7 @@ from toolnoise.provenance.statements import (
     Envelope,
     Statement,
 )
-from toolnoise.provenance.tree import Stated, Tree
+from toolnoise.provenance.tree import Tree
 from toolnoise.study import config
 
 NOON = datetime(2026, 1, 31, 12)
@@ -358,7 +358,7 @@ def stated_of_commit(made_by):
 
 def found(statement):
     """What the audit finds about the commit of a statement."""
-    tree = SimpleNamespace(statements=[Stated("x", statement)])
+    tree = SimpleNamespace(statements=[statement])
     return [what for _, what in audit.commit(SimpleNamespace(tree=tree))]
 
 

@@ -31,7 +31,7 @@ from toolnoise.provenance import repository
 from toolnoise.provenance.audit import ODD, Evidence, Found, Rule, each, guarded, rule
 from toolnoise.provenance.diff import changes
 from toolnoise.provenance.statements import LOCK, SOURCE, Statement
-from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated
+from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE
 from toolnoise.study import config, environments, grid, job_code, layout, programs, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import records_steps
@@ -122,10 +122,10 @@ def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
 
 
 @each
-def this_study(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -> Found:
+def this_study(jobs: dict[str, ExpectedJob], evidence: Evidence, statement: Statement) -> Found:
     """Every statement is that of a job of this study, with its outputs, its parameters and the keys of its draws."""
-    statement, name, job = stated.statement, stated.statement.name, jobs.get(stated.statement.name)
-    yield from ((name, what) for what in unlike(job, statement, is_stale=stated.path in evidence.stale))
+    name, job = statement.name, jobs.get(statement.name)
+    yield from ((name, what) for what in unlike(job, statement, is_stale=statement.path in evidence.stale))
     if job is None or job.verb != statement.verb:
         return
     if not statement.inputs and statement.verb not in READS_NOTHING:
@@ -171,9 +171,9 @@ def checkpoints(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
 
 
 @each
-def declared(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -> Found:
+def declared(jobs: dict[str, ExpectedJob], evidence: Evidence, statement: Statement) -> Found:
     """Data come from the declared files, with their published digests; adopted files are as they were."""
-    statement, job = stated.statement, jobs.get(stated.statement.name)
+    job = jobs.get(statement.name)
     if statement.verb == "adopt-run":
         yield from _as_adopted(evidence, statement)
     if statement.verb != "prepare" or job is None:
@@ -204,9 +204,8 @@ def _as_adopted(evidence: Evidence, statement: Statement) -> Found:
 
 
 @each
-def record(evidence: Evidence, stated: Stated) -> Found:
+def record(evidence: Evidence, statement: Statement) -> Found:
     """Every record repeats the spec and the machine of its statement, and the machine is the declared one."""
-    statement = stated.statement
     if "spec" not in statement.parameters:
         return
     for output in statement.outputs:
@@ -289,10 +288,10 @@ class TrainedRun(NamedTuple):
 def _trained_runs(evidence: Evidence) -> tuple[list[TrainedRun], list[tuple[str, str]]]:
     """Every readable run, and for the others why they cannot be read. The draws of training programs are their own."""
     known, damaged = [], []
-    for stated in evidence.tree.statements:
-        if stated.statement.verb == "train":
-            outputs = stated.statement.outputs
-            name = next((output.name for output in outputs if output.role == "record"), stated.statement.name)
+    for statement in evidence.tree.statements:
+        if statement.verb == "train":
+            outputs = statement.outputs
+            name = next((output.name for output in outputs if output.role == "record"), statement.name)
             try:
                 known.append(_trained(evidence, name))
             except (BadInput, *ODD) as error:
@@ -403,12 +402,12 @@ def numbers(trained: list[TrainedRun], evidence: Evidence) -> Found:
         if f"{run.path}/weights.npz" in evidence.tree.files:
             name = evidence.tree.named(f"{run.path}/weights.npz")
             yield from guarded(name, lambda name=name, run=run: _weights(evidence, name, run))
-    for stated in evidence.tree.statements:
-        check = {"collect": _collected, "predict": _accuracies}.get(stated.statement.verb)
-        files = [*stated.statement.inputs, *stated.statement.outputs]
+    for statement in evidence.tree.statements:
+        check = {"collect": _collected, "predict": _accuracies}.get(statement.verb)
+        files = [*statement.inputs, *statement.outputs]
         # What is left out of an archive cannot be compared, and what is missing is so under other rules.
         if check and all(evidence.tree.inside(file.name) in evidence.tree.files for file in files):
-            yield from guarded(stated.statement.name, lambda of=stated.statement, check=check: check(evidence, of))
+            yield from guarded(statement.name, lambda of=statement, check=check: check(evidence, of))
 
 
 def _weights(evidence: Evidence, name: str, run: TrainedRun) -> Found:
@@ -468,12 +467,12 @@ def _accuracy(evidence: Evidence, name: str, layer: np.ndarray, labels: np.ndarr
     run = runs.read(_whole(evidence, name))
     if run.diverged:
         return
-    stated = float(run.history()[-1]["test_accuracy"])
+    statement = float(run.history()[-1]["test_accuracy"])
     computed = float((predictions(layer[np.newaxis])[0] == labels).mean())
     allowed = max(1, int(BORDERLINE * len(labels))) / len(labels)
-    if not abs(stated - computed) <= allowed * (1 + 1e-9):
+    if not abs(statement - computed) <= allowed * (1 + 1e-9):
         history = name.replace("run.json", "history.csv")
-        yield history, f"ends with a test accuracy of {stated:.6g}; that of its logits is {computed:.6g}"
+        yield history, f"ends with a test accuracy of {statement:.6g}; that of its logits is {computed:.6g}"
 
 
 # Files that may be damaged
@@ -491,7 +490,7 @@ def _json(evidence: Evidence, name: str) -> dict[str, Any]:
 def _whole(evidence: Evidence, name: str) -> Path:
     """Where an artifact lies that has the size in its statement: a larger one could fill the memory."""
     path, made = evidence.tree.inside(name), evidence.tree.producer(name)
-    sizes = {output.name: output.size for output in made.statement.outputs} if made else {}
+    sizes = {output.name: output.size for output in made.outputs} if made else {}
     if path not in evidence.tree.files or evidence.tree.files[path] != sizes.get(name):
         raise BadInput(name, "", "is missing, or has another size than its statement says", "the stated file")
     return evidence.tree.root / path

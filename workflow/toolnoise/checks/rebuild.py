@@ -87,11 +87,11 @@ def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
         asked = f"{place.relative_to(root).as_posix()}/" if root and root != place else ""
         found = []
         for study in studies:
-            for stated in study.statements:
+            for statement in study.statements:
                 # A statement, one of its outputs, or a folder with one of these.
-                made = (study.inside(output.name) for output in stated.statement.outputs)
-                if any(f"{name}/".startswith(asked) for name in (stated.path, *made)):
-                    found.append(Job(study, stated.statement))
+                made = (study.inside(output.name) for output in statement.outputs)
+                if any(f"{name}/".startswith(asked) for name in (statement.path, *made)):
+                    found.append(Job(study, statement))
         if not found:
             unreadable = (error for study in studies for error in study.unreadable.values())
             raise next(unreadable, BadInput(path, "", "has no statement", WANTED))

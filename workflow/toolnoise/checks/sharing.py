@@ -32,8 +32,8 @@ from toolnoise.checks import audit_rules
 from toolnoise.checks.expected_jobs import ExpectedJob, expected_jobs
 from toolnoise.provenance import archive, audit, statements, tree
 from toolnoise.provenance.archive import BLOCK, DUMPS, TRAVELS, Member
-from toolnoise.provenance.statements import CODE, RESOURCE, RESULTS, Artifact, path_for
-from toolnoise.provenance.tree import Stated, Tree
+from toolnoise.provenance.statements import CODE, RESOURCE, RESULTS, Artifact, Statement, path_for
+from toolnoise.provenance.tree import Tree
 from toolnoise.study import job_code
 from toolnoise.study.study import Study
 
@@ -74,18 +74,16 @@ def export_archive(
         if job.verb in travels and (hardware is None or job.parameters["spec"]["hardware"]["name"] in hardware)
     }
     # A job may belong to another form of the study.
-    fitting = {
-        name: one for name, one in found.by_name.items() if not any(audit_rules.unlike(jobs.get(name), one.statement))
-    }
+    fitting = {name: one for name, one in found.by_name.items() if not any(audit_rules.unlike(jobs.get(name), one))}
     chosen = {name: one for name, one in fitting.items() if name in wanted}
     if not chosen:
         raise BadInput(root, "", "has nothing to export", "a study with finished runs")
     missing = sum(job.needed for name, job in wanted.items() if name not in chosen)
-    counts = Counts(Counter(one.statement.verb for one in chosen.values()), missing)
-    owed = {output.name: output for one in chosen.values() for output in one.statement.outputs}
-    read = {needed.name for one in chosen.values() for needed in one.statement.inputs}
+    counts = Counts(Counter(one.verb for one in chosen.values()), missing)
+    owed = {output.name: output for one in chosen.values() for output in one.outputs}
+    read = {needed.name for one in chosen.values() for needed in one.inputs}
     for name, one in fitting.items():
-        if one.statement.verb == STATED and one.statement.name in read:
+        if one.verb == STATED and one.name in read:
             chosen[name] = one
     if found.top:
         chosen[found.named(found.top.path)] = found.top
@@ -95,18 +93,18 @@ def export_archive(
 
 
 def _members(
-    found: Tree, chosen: dict[str, Stated], owed: dict[str, Artifact], done: Callable[[int], object]
+    found: Tree, chosen: dict[str, Statement], owed: dict[str, Artifact], done: Callable[[int], object]
 ) -> Iterator[Member]:
-    for name, stated in sorted(chosen.items()):
-        content = files.read_plain(found.root / stated.path, statements.WANTED)
+    for name, statement in sorted(chosen.items()):
+        content = files.read_plain(found.root / statement.path, statements.WANTED)
         yield Member(name, len(content), iter([content]))
     for name, output in sorted(owed.items()):
         yield Member(name, output.size, _unchanged(found.root / found.inside(name), output, done))
 
 
-def _unchanged(path: Path, stated: Artifact, done: Callable[[int], object]) -> Iterator[bytes]:
+def _unchanged(path: Path, statement: Artifact, done: Callable[[int], object]) -> Iterator[bytes]:
     """The bytes of a file in chunks, as its statement has them; `done` is called with each number of bytes read."""
-    digest, left = hashlib.sha256(), stated.size
+    digest, left = hashlib.sha256(), statement.size
     with files.readable(path, "the file that its statement names"), files.open_plain(path) as file:
         while left and (chunk := file.read(min(left, BLOCK))):
             left -= len(chunk)
@@ -114,7 +112,7 @@ def _unchanged(path: Path, stated: Artifact, done: Callable[[int], object]) -> I
             done(len(chunk))
             yield chunk
         more = file.read(1)
-    if left or more or digest.hexdigest() != stated.sha256:
+    if left or more or digest.hexdigest() != statement.sha256:
         raise BadInput(path, "", "differs from its statement", "unchanged results: see toolnoise audit")
 
 
@@ -154,8 +152,8 @@ class _Incoming:
 
     def __init__(self, study: Study, root: Path, found: Tree) -> None:
         self.name, self.root, self.found, self.jobs = study.name, root, found, _jobs_of(study)
-        self.coming = {name: one for name, one in found.by_name.items() if one.statement.verb in TRAVELS}
-        self.owed = {output.name: output for one in self.coming.values() for output in one.statement.outputs}
+        self.coming = {name: one for name, one in found.by_name.items() if one.verb in TRAVELS}
+        self.owed = {output.name: output for one in self.coming.values() for output in one.outputs}
         self.digest_here = functools.cache(lambda name: sha256(self.place_of(name)))
 
     def place_of(self, name: str) -> Path:
@@ -171,11 +169,11 @@ class _Incoming:
 
     def _other_jobs(self) -> Refusals:
         """Statements of jobs that the study here does not have, or that need no tooling."""
-        for name, stated in self.found.by_name.items():
-            if stated.statement.chain is None:
-                if stated.statement.verb not in (STATED, *TRAVELS):
+        for name, statement in self.found.by_name.items():
+            if statement.chain is None:
+                if statement.verb not in (STATED, *TRAVELS):
                     yield name, "is out of place", "statements of jobs that need a tooling"
-                for what in audit_rules.unlike(self.jobs.get(name), stated.statement):
+                for what in audit_rules.unlike(self.jobs.get(name), statement):
                     yield name, what, "jobs of the study here (--study selects another form of it)"
         if not self.coming:
             yield "", "has no statement of a job of the study here", "--study selects another form of it"
@@ -184,13 +182,12 @@ class _Incoming:
         if why := why_unsigned(self.found):
             yield self.found.named("index.html"), why, "an archive of a study whose page was made and signed"
             return
-        for name, stated in self.coming.items():
-            if self.found.top.statement.chain.get(name) != stated.sha256:
+        for name, statement in self.coming.items():
+            if self.found.top.chain.get(name) != statement.sha256:
                 yield name, "is not as the root names it", "statements under the root"
 
     def _other_code(self) -> Refusals:
-        for name, stated in self.coming.items():
-            statement = stated.statement
+        for name, statement in self.coming.items():
             present = job_code.digests_of_sources(statement.verb, statement.parameters)
             made_by = {read.name: read.sha256 for read in statement.made_of(CODE, RESOURCE)}
             for file in sorted(present.keys() | made_by):
@@ -209,47 +206,46 @@ class _Incoming:
             if os.path.lexists(self.place_of(name)) and self.digest_here(name) != output.sha256:
                 found = "is already here with different bytes"
                 raise BadInput(self.place_of(name), "", found, "an equal file, or none")
-        for stated in self.coming.values():
-            for name in (output.name for output in stated.statement.outputs if output.name.endswith(".json")):
-                repeated = functools.partial(audit_rules.repeats, evidence, name, stated.statement)
+        for statement in self.coming.values():
+            for name in (output.name for output in statement.outputs if output.name.endswith(".json")):
+                repeated = functools.partial(audit_rules.repeats, evidence, name, statement)
                 for _, what in audit.guarded(name, repeated):
                     yield name, what, "what its statement says"
 
     def _wrong_inputs(self) -> Refusals:
         """Jobs that were made from something else than what is here, or comes in."""
         outputs = {name for job in self.jobs.values() for name in job.outputs}
-        for stated in self.found.by_name.values():
-            statement = stated.statement
+        for statement in self.found.by_name.values():
             of_data = statement.outputs if statement.verb == STATED else ()
             for read in (*of_data, *(statement.inputs if statement.verb in TRAVELS else ())):
                 if read.name in self.owed:
                     if self.owed[read.name].sha256 != read.sha256:
-                        yield stated.path, f"names a different {read.name}", "the one in the archive"
+                        yield statement.path, f"names a different {read.name}", "the one in the archive"
                 elif read.name not in outputs:
-                    yield stated.path, f"was made from {escaped(read.name)}", "files of the study"
+                    yield statement.path, f"was made from {escaped(read.name)}", "files of the study"
                 elif not self.place_of(read.name).exists():
                     raise BadInput(
                         self.place_of(read.name), "", "no such file", f"make it first: snakemake {read.name}"
                     )
                 elif (digest := self.digest_here(read.name)) != read.sha256:
-                    what = f"SHA-256 {digest[:12]}..., but {read.sha256[:12]}... in {stated.path}"
+                    what = f"SHA-256 {digest[:12]}..., but {read.sha256[:12]}... in {statement.path}"
                     raise BadInput(self.place_of(read.name), "", what, "the same bytes here and there")
 
     def place(self, snakemake: Path) -> list[str]:
         """Move all files to their places, or none; returns the verbs of jobs with files that were not here before."""
         placed, names = [], []
-        for name, stated in self.coming.items():
-            outputs = [one.name for one in stated.statement.outputs]
+        for name, statement in self.coming.items():
+            outputs = [one.name for one in statement.outputs]
             absent = [one for one in outputs if not os.path.lexists(self.place_of(one))]
             # A statement alone is missing if an import was killed just before it came.
             if absent or not os.path.lexists(self.place_of(name)):
-                placed.append(stated.statement.verb)
+                placed.append(statement.verb)
                 # The statement last, as in the recorder: a stated result is complete.
                 names += [*absent, name]
                 # First of all, so that an import that is killed meanwhile can be repeated.
                 _forget(snakemake, [name, *outputs])
         # One time for all, not older than the inputs here: Snakemake compares times, and would rerun jobs.
-        read = {read.name for stated in self.coming.values() for read in stated.statement.inputs} - self.owed.keys()
+        read = {read.name for statement in self.coming.values() for read in statement.inputs} - self.owed.keys()
         stamp = max([time.time_ns(), *(self.place_of(name).stat().st_mtime_ns for name in read)])
         moves = [(self.found.root / self.found.inside(name), self.place_of(name)) for name in names]
         for source, _ in moves:

@@ -27,8 +27,8 @@ from toolnoise.base.progress import progress
 from toolnoise.provenance import repository
 from toolnoise.provenance.archive import TRAVELS
 from toolnoise.provenance.repository import Counted
-from toolnoise.provenance.statements import CODE, INPUT, LOCK, PACKAGE, TIME, UNKNOWN, output_of, path_for
-from toolnoise.provenance.tree import CHECKPOINTS, Results, Stated, Tree
+from toolnoise.provenance.statements import CODE, INPUT, LOCK, PACKAGE, TIME, UNKNOWN, Statement, output_of, path_for
+from toolnoise.provenance.tree import CHECKPOINTS, Results, Tree
 
 # The largest difference between the clocks of machines that share work.
 CLOCKS = timedelta(minutes=2)
@@ -101,8 +101,8 @@ def each(check: Callable[..., Found]) -> Callable[..., Found]:
 
     @functools.wraps(check)
     def over_all(*given: Any) -> Found:
-        for stated in given[-1].tree.statements:
-            yield from guarded(stated.statement.name, lambda of=stated: check(*given, of))
+        for statement in given[-1].tree.statements:
+            yield from guarded(statement.name, lambda of=statement: check(*given, of))
 
     return over_all
 
@@ -122,9 +122,9 @@ def guarded(name: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Found:
 
 
 @each
-def changed(evidence: Evidence, stated: Stated) -> Found:
+def changed(evidence: Evidence, statement: Statement) -> Found:
     """Every file has the size and the SHA-256 in its statement."""
-    for output in stated.statement.outputs:
+    for output in statement.outputs:
         path = evidence.tree.inside(output.name)
         found, digest = evidence.tree.files.get(path, output.size), evidence.hashed.get(path, output.sha256)
         if found != output.size:
@@ -134,9 +134,9 @@ def changed(evidence: Evidence, stated: Stated) -> Found:
 
 
 @each
-def missing(evidence: Evidence, stated: Stated) -> Found:
+def missing(evidence: Evidence, statement: Statement) -> Found:
     """Every file that a statement names as its output is there."""
-    for output in stated.statement.outputs:
+    for output in statement.outputs:
         if evidence.tree.inside(output.name) is None:
             yield output.name, f"lies outside the study {evidence.tree.name!r}, whose statement names it"
         elif evidence.tree.lacks(output.name):
@@ -155,9 +155,9 @@ def unknown(evidence: Evidence) -> Found:
         if len(makers := tree.producers.get(path, ())) != 1:
             several = f"is an output of {len(makers)} statements: {', '.join(maker.path for maker in makers[:SHOWN])}"
             yield tree.named(path), several if makers else "has no statement"
-    for stated in tree.statements:
-        if (lies := tree.named(stated.path)) != (place := path_for(stated.statement.name).as_posix()):
-            yield stated.statement.name, f"its statement lies at {lies}; expected: {place}"
+    for statement in tree.statements:
+        if (lies := tree.named(statement.path)) != (place := path_for(statement.name).as_posix()):
+            yield statement.name, f"its statement lies at {lies}; expected: {place}"
 
 
 # Chains
@@ -165,9 +165,9 @@ def unknown(evidence: Evidence) -> Found:
 
 
 @each
-def inputs(evidence: Evidence, stated: Stated) -> Found:
+def inputs(evidence: Evidence, statement: Statement) -> Found:
     """Every input is the file that its job made; a chain ends in files from outside, packages and the repository."""
-    statement, tree = stated.statement, evidence.tree
+    tree = evidence.tree
     for needed in statement.dependencies:
         if needed.kind != INPUT and tree.inside(needed.name) is not None:
             yield statement.name, f"calls {needed.name}, a result, a {needed.kind}"
@@ -181,24 +181,24 @@ def inputs(evidence: Evidence, stated: Stated) -> Found:
         if maker is None:
             yield statement.name, f"no statement made its input {needed.name}"
             continue
-        made = next(output for output in maker.statement.outputs if output.name == needed.name)
+        made = next(output for output in maker.outputs if output.name == needed.name)
         if (made.sha256, made.size) != (needed.sha256, needed.size):
             yield needed.name, f"differs from the file that {statement.name} was made from ({needed.sha256})"
         # One that was made again since, with the same bits, is younger: a matter of times.
-        is_older = maker.statement.finished <= statement.started and not _may_be_from_elsewhere(stated, maker)
+        is_older = maker.finished <= statement.started and not _may_be_from_elsewhere(statement, maker)
         if is_older and needed.statement not in ("", maker.sha256):
             yield statement.name, f"names another statement of {needed.name} than the one that is here"
 
 
-def _may_be_from_elsewhere(stated: Stated, maker: Stated) -> bool:
+def _may_be_from_elsewhere(statement: Statement, maker: Statement) -> bool:
     """Whether a result may come from another site, where its input was made, too: data are prepared at each."""
-    return stated.statement.verb in TRAVELS and maker.statement.verb not in TRAVELS
+    return statement.verb in TRAVELS and maker.verb not in TRAVELS
 
 
 @each
-def order(evidence: Evidence, stated: Stated) -> Found:
+def order(evidence: Evidence, statement: Statement) -> Found:
     """Every job began after its inputs and its commit were made, and ended after it began, not in the future."""
-    statement, host = stated.statement, stated.statement.observed.get("host", "")
+    host = statement.observed.get("host", "")
     on = f" by the clock of {host}" if host else ""
     name, began, ended = statement.name, f"began at {statement.started:{TIME}}", f"ended at {statement.finished:{TIME}}"
     if statement.finished < statement.started:
@@ -207,8 +207,8 @@ def order(evidence: Evidence, stated: Stated) -> Found:
         yield name, f"{ended}, in the future{on}"
     for needed in statement.inputs:
         maker = evidence.tree.producer(needed.name)
-        is_its = maker and (needed.statement == maker.sha256 or not _may_be_from_elsewhere(stated, maker))
-        if is_its and maker.statement.finished > statement.started + CLOCKS:
+        is_its = maker and (needed.statement == maker.sha256 or not _may_be_from_elsewhere(statement, maker))
+        if is_its and maker.finished > statement.started + CLOCKS:
             yield name, f"{began}{on}, before its input {needed.name} was made"
     when = repository.committed(statement.commit or "")
     if when and statement.started < when - CLOCKS:
@@ -218,9 +218,9 @@ def order(evidence: Evidence, stated: Stated) -> Found:
 def circles(evidence: Evidence) -> Found:
     """No file is made from itself, directly or through others."""
     made_from = {}
-    for stated in evidence.tree.statements:
-        makers = (evidence.tree.producer(needed.name) for needed in stated.statement.inputs)
-        made_from[stated.statement.name] = {maker.statement.name for maker in makers if maker}
+    for statement in evidence.tree.statements:
+        makers = (evidence.tree.producer(needed.name) for needed in statement.inputs)
+        made_from[statement.name] = {maker.name for maker in makers if maker}
     try:
         graphlib.TopologicalSorter(made_from).prepare()
     except graphlib.CycleError as error:
@@ -232,9 +232,8 @@ def circles(evidence: Evidence) -> Found:
 
 
 @each
-def code(evidence: Evidence, stated: Stated) -> Found:
+def code(evidence: Evidence, statement: Statement) -> Found:
     """Every module, resource and lock file behind a result is here or in its commit, and so are files of packages."""
-    statement = stated.statement
     for file, standing in repository.standings(statement, evidence.tree.root):
         if standing == UNKNOWN:
             yield statement.name, f"was made by a {file.name} that is neither here nor in its commit"
@@ -248,9 +247,9 @@ def code(evidence: Evidence, stated: Stated) -> Found:
 
 
 @each
-def commit(_evidence: Evidence, stated: Stated) -> Found:
+def commit(_evidence: Evidence, statement: Statement) -> Found:
     """Every result states a commit that is in this repository, and whether the code was as there."""
-    statement, name, here = stated.statement, stated.statement.name, repository.commit()
+    name, here = statement.name, repository.commit()
     if statement.changes == UNKNOWN:
         yield name, f"was made by commit {statement.commit or UNKNOWN} with unknown changes"
     elif here is None:
@@ -266,15 +265,15 @@ def commit(_evidence: Evidence, stated: Stated) -> Found:
 
 
 @each
-def lock(_evidence: Evidence, stated: Stated) -> Found:
+def lock(_evidence: Evidence, statement: Statement) -> Found:
     """Every job that states a lock file ran with the versions that it pins."""
-    locks = stated.statement.made_of(LOCK)
+    locks = statement.made_of(LOCK)
     if len(locks) > 1 or any(one.name not in repository.LOCKS for one in locks):
-        yield stated.statement.name, f"was made in the environment of {', '.join(one.name for one in locks)}"
+        yield statement.name, f"was made in the environment of {', '.join(one.name for one in locks)}"
         return
     for needed in locks:
-        for wrong in repository.unpinned(stated.statement, needed):
-            yield stated.statement.name, f"was made with {wrong}"
+        for wrong in repository.unpinned(statement, needed):
+            yield statement.name, f"was made with {wrong}"
 
 
 # The root
@@ -286,20 +285,20 @@ def root(evidence: Evidence) -> Found:
     tree, top, later = evidence.tree, evidence.tree.top, []
     if top is None:
         return
-    named = dict(top.statement.chain or {})
-    used = {needed.name for stated in tree.statements for needed in stated.statement.inputs}
-    for name, stated in tree.by_name.items():
+    named = dict(top.chain or {})
+    used = {needed.name for statement in tree.statements for needed in statement.inputs}
+    for name, statement in tree.by_name.items():
         digest = named.pop(name, None)
-        if stated is top or digest == stated.sha256:
+        if statement is top or digest == statement.sha256:
             continue
         # A job that the page does not wait for (a report, a measured speed) may be performed later: nothing names it.
         # Both times: a change of one alone is a change of a statement that was under the root.
-        is_later = digest is None or top.statement.finished < stated.statement.started <= stated.statement.finished
-        if is_later and not any(output.name in used for output in stated.statement.outputs):
-            later.append(stated.statement.name)
+        is_later = digest is None or top.finished < statement.started <= statement.finished
+        if is_later and not any(output.name in used for output in statement.outputs):
+            later.append(statement.name)
         else:
-            what = f"its statement has the SHA-256 {stated.sha256}; the root names {digest or 'no such statement'}"
-            yield stated.statement.name, what
+            what = f"its statement has the SHA-256 {statement.sha256}; the root names {digest or 'no such statement'}"
+            yield statement.name, what
     for name in (name for name in named if tree.inside(name) not in tree.unreadable):
         if output_of(name) in used:
             yield name, "is named by the root, and is missing"
@@ -339,11 +338,11 @@ def examine(
     for tree in results.trees:
         now = datetime.now(UTC).replace(tzinfo=None)
         evidence = Evidence(tree, hashed(tree), now, is_part)
-        for stated in tree.statements:
+        for statement in tree.statements:
             # Rules find what is wrong with a statement of which this cannot be known.
             with contextlib.suppress(BadInput, *ODD):
-                if changes := repository.changed_since(stated.statement, tree.root, counted):
-                    evidence.stale[stated.path] = changes
+                if changes := repository.changed_since(statement, tree.root, counted):
+                    evidence.stale[statement.path] = changes
         all_evidence.append(evidence)
         for one in (*RULES, *of_study(evidence)):
             rules.setdefault(one.name, one)
@@ -359,11 +358,11 @@ def _notes(evidence: Evidence) -> Iterator[str]:
     yield from evidence.notes
     if tree.left_out:
         yield f"{len(tree.left_out)} files were left out of this archive: their digests are stated, they were not read"
-    if unlocked := sum(not stated.statement.made_of(LOCK) for stated in tree.statements):
+    if unlocked := sum(not statement.made_of(LOCK) for statement in tree.statements):
         yield f"{unlocked} statements name no lock file: the versions of a few packages are known, the others are not"
     if repository.commit() is None:
         yield "this program is not in a repository of its own: commits and changed code were not checked"
-    if any(stated.is_signed for stated in tree.statements):
+    if any(statement.is_signed for statement in tree.statements):
         yield "there are signatures: `--require-signature KEY` checks the root's"
 
 
@@ -373,7 +372,7 @@ def hashed(tree: Tree) -> dict[str, str]:
     A file that has another size than its statement says is not as stated: it is not read, however large it is. Threads
     are fast enough: hashlib computes without the interpreter's lock.
     """
-    outputs = {(tree.inside(one.name), one.size) for made in tree.statements for one in made.statement.outputs}
+    outputs = {(tree.inside(one.name), one.size) for made in tree.statements for one in made.outputs}
     files = {path: size for path, size in tree.artifacts.items() if (path, size) in outputs}
     paths = sorted(files, key=lambda path: files[path], reverse=True)
     with progress("reading", sum(files.values()), "B") as bar, ThreadPoolExecutor() as pool:
@@ -466,7 +465,7 @@ def damaged(audit: Audit) -> dict[Path, list[str]]:
             artifact, path = finding.artifact, tree.inside(finding.artifact)
             is_scratch = path is None or path.startswith((f"{CHECKPOINTS}/", ".")) or "/." in path
             if finding.rule in REPAIRED and not is_scratch:
-                stated = tree.by_name.get(artifact) or tree.producer(artifact)
-                name = stated.statement.outputs[-1].name if stated else artifact
+                statement = tree.by_name.get(artifact) or tree.producer(artifact)
+                name = statement.outputs[-1].name if statement else artifact
                 found.setdefault(tree.root, {})[name] = None
     return {root: list(names) for root, names in found.items()}

@@ -112,7 +112,7 @@ def _timed(study: Tree) -> set[str | None]:
     before = -1
     while len(timed) > before:
         before = len(timed)
-        for _, statement, *_ in study.statements:
+        for statement in study.statements:
             read = timed & {study.inside(needed.name) for needed in statement.inputs}
             follows = any(path and not path.startswith("page/") for path in read)
             timed |= {study.inside(made.name) for made in statement.outputs if made.timed or follows}
@@ -124,7 +124,7 @@ def _made_from(study_a: Tree, study_b: Tree) -> Differences:
     pairs = [
         (made[0], study_b.producers[path][0]) for path, made in study_a.producers.items() if path in study_b.producers
     ]
-    parts = merged(_differences(*(_origins(made.statement, SOURCE, PACKAGE) for made in pair)) for pair in pairs)
+    parts = merged(_differences(*(_origins(made, SOURCE, PACKAGE) for made in pair)) for pair in pairs)
     paths = [study.root / tree.STUDY_FILE for study in (study_a, study_b)]
     if all(path.is_file() for path in paths):
         parts["spec"] = _rows(*map(read_json, paths))

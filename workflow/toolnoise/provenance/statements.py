@@ -89,7 +89,11 @@ class Artifact(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """The record of a job."""
+    """The record of a job.
+
+    Of one that was read among the results of a study: the path of its file there, its digest, and whether it has
+    signatures.
+    """
 
     verb: str
     outputs: tuple[Artifact, ...]
@@ -106,6 +110,9 @@ class Statement(NamedTuple):
     command: tuple[str, ...] = ()  # what did the job; not known of jobs of earlier versions
     unrepeatable: str = ""  # why the outputs cannot be made again
     counted: str = ""  # the digest of what counts of the code: another one is a reason to make the outputs again
+    path: str = ""
+    sha256: str = ""
+    is_signed: bool = False
 
     @property
     def name(self) -> str:

@@ -95,7 +95,7 @@ def _made_again(count: int, evidence: "Evidence") -> "Found":
     from toolnoise.checks.audit_rules import TRAINS
 
     # Statements of earlier versions have no command.
-    stated = [one.statement for one in evidence.tree.statements if one.statement.command]
+    stated = [statement for statement in evidence.tree.statements if statement.command]
     cheap = [rebuild.Job(evidence.tree, statement) for statement in stated if statement.verb not in TRAINS]
     for outcome in rebuild.made_again(rebuild.sampled(cheap, count, secrets.randbits(32))):
         if outcome.verdict in (rebuild.DIFFERS, rebuild.LACKING):
