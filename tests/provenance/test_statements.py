@@ -358,8 +358,7 @@ def stated_of_commit(made_by):
 
 def found(statement):
     """What the audit finds about the commit of a statement."""
-    tree = SimpleNamespace(statements=[statement])
-    return [what for _, what in audit.commit(SimpleNamespace(tree=tree))]
+    return [what for _, what in audit.commit(SimpleNamespace(statements=[statement]))]
 
 
 def test_a_clean_tree_a_changed_one_and_none_are_told(folder):

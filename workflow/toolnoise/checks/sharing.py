@@ -19,7 +19,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -199,16 +198,16 @@ class _Incoming:
         """Files that are not as stated, or differ from those that are here, and records that repeat something else."""
         # Whatever the archive may say that it lacks, it must have.
         whole = dataclasses.replace(self.found, statements=tuple(self.coming.values()), left_out={})
-        evidence = audit.Evidence(whole, audit.hashed(whole), datetime.now(UTC).replace(tzinfo=None))
+        whole.hashed.update(audit.digests(whole))
         for check in (audit.unknown, audit.missing, audit.changed):
-            yield from ((name, what, "files as their statements have them") for name, what in check(evidence))
+            yield from ((name, what, "files as their statements have them") for name, what in check(whole))
         for name, output in self.owed.items():
             if os.path.lexists(self.place_of(name)) and self.digest_here(name) != output.sha256:
                 found = "is already here with different bytes"
                 raise BadInput(self.place_of(name), "", found, "an equal file, or none")
         for statement in self.coming.values():
             for name in (output.name for output in statement.outputs if output.name.endswith(".json")):
-                repeated = functools.partial(audit_rules.repeats, evidence, name, statement)
+                repeated = functools.partial(audit_rules.repeats, whole, name, statement)
                 for _, what in audit.guarded(name, repeated):
                     yield name, what, "what its statement says"
 

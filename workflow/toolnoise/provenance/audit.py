@@ -13,7 +13,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,28 +40,12 @@ SHOWN = 3
 Found = Iterator[tuple[str, str]]
 
 
-@dataclass
-class Evidence:
-    """What rules are asked about: a study's results, the digests of its files, and the time in UTC.
-
-    `stale` has the results that other code made, by the paths of their statements, each with what has changed of it. Of
-    a part, what a file rests on, it is not asked whether all is there. Rules add `notes` of what they could not check.
-    """
-
-    tree: Tree
-    hashed: dict[str, str]
-    now: datetime
-    is_part: bool = False
-    stale: dict[str, list[str]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-
 class Rule(NamedTuple):
     """A rule: its name, its promise in a sentence, and a check that yields findings."""
 
     name: str
     says: str
-    check: Callable[[Evidence], Found]
+    check: Callable[[Tree], Found]
 
 
 class Finding(NamedTuple):
@@ -76,7 +59,7 @@ class Finding(NamedTuple):
 class Audit(NamedTuple):
     """The result of an audit; notes are what could not be checked here, or is worth knowing, and no fault."""
 
-    evidence: tuple[Evidence, ...]
+    studies: tuple[Tree, ...]
     rules: tuple[Rule, ...]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
@@ -84,7 +67,7 @@ class Audit(NamedTuple):
     @property
     def stale(self) -> dict[str, list[str]]:
         """The first outputs of stale results, each with what has changed since."""
-        return {output_of(one.tree.named(path)): what for one in self.evidence for path, what in one.stale.items()}
+        return {output_of(one.named(path)): what for one in self.studies for path, what in one.stale.items()}
 
     def is_clean(self, strict: bool) -> bool:
         """Whether there are no findings and, if `strict`, no stale results."""
@@ -92,7 +75,7 @@ class Audit(NamedTuple):
 
 
 def rule(check: Callable[..., Found], name: str = "", *given: Any) -> Rule:
-    """The rule with the name of its check, whose docstring is the promise; the check is given these before evidence."""
+    """The rule with the name of its check, whose docstring is the promise; these are given to it before the study."""
     return Rule(name or check.__name__, (check.__doc__ or "").strip(), functools.partial(check, *given))
 
 
@@ -101,7 +84,7 @@ def each(check: Callable[..., Found]) -> Callable[..., Found]:
 
     @functools.wraps(check)
     def over_all(*given: Any) -> Found:
-        for statement in given[-1].tree.statements:
+        for statement in given[-1].statements:
             yield from guarded(statement.name, lambda of=statement: check(*given, of))
 
     return over_all
@@ -122,11 +105,11 @@ def guarded(name: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Found:
 
 
 @each
-def changed(evidence: Evidence, statement: Statement) -> Found:
+def changed(tree: Tree, statement: Statement) -> Found:
     """Every file has the size and the SHA-256 in its statement."""
     for output in statement.outputs:
-        path = evidence.tree.inside(output.name)
-        found, digest = evidence.tree.files.get(path, output.size), evidence.hashed.get(path, output.sha256)
+        path = tree.inside(output.name)
+        found, digest = tree.files.get(path, output.size), tree.hashed.get(path, output.sha256)
         if found != output.size:
             yield output.name, f"has {found} bytes; stated: {output.size}"
         elif digest != output.sha256:
@@ -134,18 +117,17 @@ def changed(evidence: Evidence, statement: Statement) -> Found:
 
 
 @each
-def missing(evidence: Evidence, statement: Statement) -> Found:
+def missing(tree: Tree, statement: Statement) -> Found:
     """Every file that a statement names as its output is there."""
     for output in statement.outputs:
-        if evidence.tree.inside(output.name) is None:
-            yield output.name, f"lies outside the study {evidence.tree.name!r}, whose statement names it"
-        elif evidence.tree.lacks(output.name):
+        if tree.inside(output.name) is None:
+            yield output.name, f"lies outside the study {tree.name!r}, whose statement names it"
+        elif tree.lacks(output.name):
             yield output.name, "is stated but missing"
 
 
-def unknown(evidence: Evidence) -> Found:
+def unknown(tree: Tree) -> Found:
     """Every file is an output of one statement, which lies at its place and can be read; nothing else is there."""
-    tree = evidence.tree
     for path, what in (*tree.unreadable.items(), *tree.strange.items()):
         yield tree.named(path), str(what)
     for path in tree.files:
@@ -165,9 +147,8 @@ def unknown(evidence: Evidence) -> Found:
 
 
 @each
-def inputs(evidence: Evidence, statement: Statement) -> Found:
+def inputs(tree: Tree, statement: Statement) -> Found:
     """Every input is the file that its job made; a chain ends in files from outside, packages and the repository."""
-    tree = evidence.tree
     for needed in statement.dependencies:
         if needed.kind != INPUT and tree.inside(needed.name) is not None:
             yield statement.name, f"calls {needed.name}, a result, a {needed.kind}"
@@ -196,17 +177,17 @@ def _may_be_from_elsewhere(statement: Statement, maker: Statement) -> bool:
 
 
 @each
-def order(evidence: Evidence, statement: Statement) -> Found:
+def order(tree: Tree, statement: Statement) -> Found:
     """Every job began after its inputs and its commit were made, and ended after it began, not in the future."""
     host = statement.observed.get("host", "")
     on = f" by the clock of {host}" if host else ""
     name, began, ended = statement.name, f"began at {statement.started:{TIME}}", f"ended at {statement.finished:{TIME}}"
     if statement.finished < statement.started:
         yield name, f"{ended}, before it {began}{on}"
-    if statement.finished > evidence.now + CLOCKS:
+    if statement.finished > datetime.now(UTC).replace(tzinfo=None) + CLOCKS:
         yield name, f"{ended}, in the future{on}"
     for needed in statement.inputs:
-        maker = evidence.tree.producer(needed.name)
+        maker = tree.producer(needed.name)
         is_its = maker and (needed.statement == maker.sha256 or not _may_be_from_elsewhere(statement, maker))
         if is_its and maker.finished > statement.started + CLOCKS:
             yield name, f"{began}{on}, before its input {needed.name} was made"
@@ -215,11 +196,11 @@ def order(evidence: Evidence, statement: Statement) -> Found:
         yield name, f"{began}{on}, before its commit was made"
 
 
-def circles(evidence: Evidence) -> Found:
+def circles(tree: Tree) -> Found:
     """No file is made from itself, directly or through others."""
     made_from = {}
-    for statement in evidence.tree.statements:
-        makers = (evidence.tree.producer(needed.name) for needed in statement.inputs)
+    for statement in tree.statements:
+        makers = (tree.producer(needed.name) for needed in statement.inputs)
         made_from[statement.name] = {maker.name for maker in makers if maker}
     try:
         graphlib.TopologicalSorter(made_from).prepare()
@@ -232,9 +213,9 @@ def circles(evidence: Evidence) -> Found:
 
 
 @each
-def code(evidence: Evidence, statement: Statement) -> Found:
+def code(tree: Tree, statement: Statement) -> Found:
     """Every module, resource and lock file behind a result is here or in its commit, and so are files of packages."""
-    for file, standing in repository.standings(statement, evidence.tree.root):
+    for file, standing in repository.standings(statement, tree.root):
         if standing == UNKNOWN:
             yield statement.name, f"was made by a {file.name} that is neither here nor in its commit"
         elif standing == repository.DENIED:
@@ -247,7 +228,7 @@ def code(evidence: Evidence, statement: Statement) -> Found:
 
 
 @each
-def commit(_evidence: Evidence, statement: Statement) -> Found:
+def commit(_tree: Tree, statement: Statement) -> Found:
     """Every result states a commit that is in this repository, and whether the code was as there."""
     name, here = statement.name, repository.commit()
     if statement.changes == UNKNOWN:
@@ -265,7 +246,7 @@ def commit(_evidence: Evidence, statement: Statement) -> Found:
 
 
 @each
-def lock(_evidence: Evidence, statement: Statement) -> Found:
+def lock(_tree: Tree, statement: Statement) -> Found:
     """Every job that states a lock file ran with the versions that it pins."""
     locks = statement.made_of(LOCK)
     if len(locks) > 1 or any(one.name not in repository.LOCKS for one in locks):
@@ -280,9 +261,9 @@ def lock(_evidence: Evidence, statement: Statement) -> Found:
 # --------
 
 
-def root(evidence: Evidence) -> Found:
+def root(tree: Tree) -> Found:
     """Every statement has the digest that the root, the statement of the page, has for it, and none is missing."""
-    tree, top, later = evidence.tree, evidence.tree.top, []
+    top, later = tree.top, []
     if top is None:
         return
     named = dict(top.chain or {})
@@ -307,7 +288,7 @@ def root(evidence: Evidence) -> Found:
     if later:
         some = f"{', '.join(later[:SHOWN])}{' and more' * (len(later) > SHOWN)}"
         what = f"{len(later)} statements are not as the root names them, or gone, and nothing rests on them: {some}"
-        evidence.notes.append(what)
+        tree.notes.append(what)
 
 
 # In reading order: problems with files explain most of the later findings.
@@ -324,38 +305,33 @@ RULES = (
 
 def examine(
     results: Results,
-    of_study: Callable[[Evidence], Sequence[Rule]] = lambda _evidence: (),
+    of_study: Callable[[Tree], Sequence[Rule]] = lambda _tree: (),
     counted: Counted = lambda _statement: None,
-    *,
-    is_part: bool = False,
 ) -> Audit:
     """Audit loaded results by the rules above, and by those that `of_study` has for each study.
 
     `counted` knows what counts of the present code of a job.
     """
     findings = [Finding("unknown", name, "lies beside the studies and belongs to none") for name in results.strays]
-    all_evidence, rules, notes = [], {one.name: one for one in RULES}, []
+    rules, notes = {one.name: one for one in RULES}, []
     for tree in results.trees:
-        now = datetime.now(UTC).replace(tzinfo=None)
-        evidence = Evidence(tree, hashed(tree), now, is_part)
+        tree.hashed.update(digests(tree))
         for statement in tree.statements:
             # Rules find what is wrong with a statement of which this cannot be known.
             with contextlib.suppress(BadInput, *ODD):
                 if changes := repository.changed_since(statement, tree.root, counted):
-                    evidence.stale[statement.path] = changes
-        all_evidence.append(evidence)
-        for one in (*RULES, *of_study(evidence)):
+                    tree.stale[statement.path] = changes
+        for one in (*RULES, *of_study(tree)):
             rules.setdefault(one.name, one)
-            problems = guarded(tree.named("study.json"), lambda evidence=evidence, one=one: one.check(evidence))
+            problems = guarded(tree.named("study.json"), lambda tree=tree, one=one: one.check(tree))
             # Each finding is reported once, even if the rule finds it more than once.
             findings += [Finding(one.name, *problem) for problem in dict.fromkeys(problems)]
-        notes += [f"{tree.name}: {note}" for note in _notes(evidence)]
-    return Audit(tuple(all_evidence), tuple(rules.values()), tuple(findings), tuple(notes))
+        notes += [f"{tree.name}: {note}" for note in _notes(tree)]
+    return Audit(results.trees, tuple(rules.values()), tuple(findings), tuple(notes))
 
 
-def _notes(evidence: Evidence) -> Iterator[str]:
-    tree = evidence.tree
-    yield from evidence.notes
+def _notes(tree: Tree) -> Iterator[str]:
+    yield from tree.notes
     if tree.left_out:
         yield f"{len(tree.left_out)} files were left out of this archive: their digests are stated, they were not read"
     if unlocked := sum(not statement.made_of(LOCK) for statement in tree.statements):
@@ -366,7 +342,7 @@ def _notes(evidence: Evidence) -> Iterator[str]:
         yield "there are signatures: `--require-signature KEY` checks the root's"
 
 
-def hashed(tree: Tree) -> dict[str, str]:
+def digests(tree: Tree) -> dict[str, str]:
     """The digest of every file; the largest first, so that no thread ends with a long one.
 
     A file that has another size than its statement says is not as stated: it is not read, however large it is. Threads
@@ -399,14 +375,14 @@ def as_json(audit: Audit, strict: bool) -> dict[str, Any]:
         "clean": audit.is_clean(strict),
         "studies": [
             {
-                "study": evidence.tree.name,
-                "folder": as_given(evidence.tree.root),
-                "files": len(evidence.tree.files),
-                "bytes": sum(evidence.tree.files.values()),
-                "statements": len(evidence.tree.statements),
-                "root": _root(evidence),
+                "study": tree.name,
+                "folder": as_given(tree.root),
+                "files": len(tree.files),
+                "bytes": sum(tree.files.values()),
+                "statements": len(tree.statements),
+                "root": _root(tree),
             }
-            for evidence in audit.evidence
+            for tree in audit.studies
         ],
         "findings": [finding._asdict() for finding in audit.findings],
         "stale": [{"artifact": name, "changed": changed} for name, changed in audit.stale.items()],
@@ -430,9 +406,9 @@ def as_text(audit: Audit, strict: bool) -> str:
 
 def _verdict(audit: Audit, strict: bool) -> str:
     """In one line."""
-    sizes = [size for evidence in audit.evidence for size in evidence.tree.files.values()]
+    sizes = [size for tree in audit.studies for size in tree.files.values()]
     roots = []
-    for one in audit.evidence:
+    for one in audit.studies:
         unrooted = "all that it rests on" if one.is_part else "no root: completeness unknown"
         roots.append(f"root {_root(one)}" if _root(one) else unrooted)
     stale = [f"{len(audit.stale)} results are stale: other code made them"] if audit.stale else []
@@ -441,9 +417,9 @@ def _verdict(audit: Audit, strict: bool) -> str:
     return f"{'clean' if audit.is_clean(strict) else 'not clean'}{found}: {about}"
 
 
-def _root(evidence: Evidence) -> str | None:
-    top = evidence.tree.top
-    return top.sha256 if top and not evidence.is_part else None
+def _root(tree: Tree) -> str | None:
+    top = tree.top
+    return top.sha256 if top and not tree.is_part else None
 
 
 # Repairing
@@ -459,8 +435,7 @@ def damaged(audit: Audit) -> dict[Path, list[str]]:
     Of each job it is the last file, as one is enough.
     """
     found: dict[Path, dict[str, None]] = {}
-    for evidence in audit.evidence:
-        tree = evidence.tree
+    for tree in audit.studies:
         for finding in audit.findings:
             artifact, path = finding.artifact, tree.inside(finding.artifact)
             is_scratch = path is None or path.startswith((f"{CHECKPOINTS}/", ".")) or "/." in path

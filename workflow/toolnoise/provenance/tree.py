@@ -39,7 +39,10 @@ class Tree:
     maps everything else, and whatever cannot be examined, to a description. `statements` are the readable ones;
     `unreadable` maps the others to their errors. `producers` maps a file to the statements that list it as an output
     (more than one is a finding; the file itself may be missing). `left_out` are the digests of files that an archive
-    lacks.
+    lacks. Of a part, what a file rests on, nobody asks whether all is there.
+
+    An audit adds the digests of the files; the results that other code made, by the paths of their statements, each
+    with what has changed of it; and notes of what could not be checked.
     """
 
     name: str
@@ -50,6 +53,10 @@ class Tree:
     unreadable: dict[str, BadInput]
     producers: dict[str, tuple[Statement, ...]]
     left_out: dict[str, str] = field(default_factory=dict)
+    is_part: bool = False
+    hashed: dict[str, str] = field(default_factory=dict)
+    stale: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def artifacts(self) -> dict[str, int]:
@@ -99,7 +106,7 @@ class Tree:
                 waiting += filter(None, (self.producer(needed.name) for needed in statement.inputs))
         outputs = {self.inside(output.name) for one in wanted.values() for output in one.outputs}
         kept = {path: size for path, size in self.files.items() if path in wanted or path in outputs}
-        return replace(self, files=kept, strange={}, statements=tuple(wanted.values()), unreadable={})
+        return replace(self, files=kept, strange={}, statements=tuple(wanted.values()), unreadable={}, is_part=True)
 
 
 class Results(NamedTuple):

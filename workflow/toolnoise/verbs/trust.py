@@ -16,7 +16,8 @@ from toolnoise.base.printing import escaped
 from toolnoise.commands.verb import AS_JSON, MORE, VERIFY, flag, option, show, verb
 
 if TYPE_CHECKING:
-    from toolnoise.provenance.audit import Audit, Evidence, Found, Rule
+    from toolnoise.provenance.audit import Audit, Found
+    from toolnoise.provenance.tree import Tree
 
 SIGNED = {
     "--require-signature": option(
@@ -71,32 +72,29 @@ def _examined(place: Path, options: argparse.Namespace) -> "Audit":
     if options.sample:
         asked.append(audit.rule(_made_again, "sample", options.sample))
 
-    def rules(evidence: "Evidence") -> "list[Rule]":
-        return [*audit_rules.rules_of(evidence), *asked]
-
-    study = None if place.is_dir() else tree.study_of(place)
-    if study is None:
+    folder = None if place.is_dir() else tree.study_of(place)
+    if folder is None:
         results = tree.load(place)
     else:
-        part = tree.load_study(study).behind(place.absolute().relative_to(study).as_posix())
+        part = tree.load_study(folder).behind(place.absolute().relative_to(folder).as_posix())
         results = tree.Results((part,))
-    return audit.examine(results, rules, audit_rules.counted, is_part=study is not None)
+    return audit.examine(results, lambda study: [*audit_rules.rules_of(study), *asked], audit_rules.counted)
 
 
-def _signed(why_unsigned: Any, evidence: "Evidence") -> "Found":
+def _signed(why_unsigned: Any, study: "Tree") -> "Found":
     """The root is signed with the required key."""
-    if why := why_unsigned(evidence.tree):
-        yield evidence.tree.named("index.html"), why
+    if why := why_unsigned(study):
+        yield study.named("index.html"), why
 
 
-def _made_again(count: int, evidence: "Evidence") -> "Found":
+def _made_again(count: int, study: "Tree") -> "Found":
     """A sample of results that need no training, drawn anew each time, has the same bits if it is made again."""
     from toolnoise.checks import rebuild
     from toolnoise.checks.audit_rules import TRAINS
 
     # Statements of earlier versions have no command.
-    stated = [statement for statement in evidence.tree.statements if statement.command]
-    cheap = [rebuild.Job(evidence.tree, statement) for statement in stated if statement.verb not in TRAINS]
+    stated = [statement for statement in study.statements if statement.command]
+    cheap = [rebuild.Job(study, statement) for statement in stated if statement.verb not in TRAINS]
     for outcome in rebuild.made_again(rebuild.sampled(cheap, count, secrets.randbits(32))):
         if outcome.verdict in (rebuild.DIFFERS, rebuild.LACKING):
             yield outcome.job.statement.name, f"{outcome.verdict}: {'; '.join(outcome.lines)}"
@@ -111,8 +109,8 @@ def _repair(audit: "Audit") -> None:
     from toolnoise.provenance.audit import damaged
     from toolnoise.provenance.tree import RESULTS, STUDY_FILE
 
-    for evidence in audit.evidence:
-        for path in scratch.clean(evidence.tree.root):
+    for study in audit.studies:
+        for path in scratch.clean(study.root):
             print(f"removed: {escaped(str(path))}", file=sys.stderr)
     for folder, targets in damaged(audit).items():
         root = folder.resolve()
