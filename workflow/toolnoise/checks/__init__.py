@@ -1,1 +1,1 @@
-"""What knows both statements and studies: the jobs that a study expects, the audit's rules for them, rebuild, import."""
+"""What knows both statements and studies: jobs that a study expects, the audit's rules for them, rebuild and import."""
