@@ -404,24 +404,6 @@ def test_where_git_does_not_answer_the_changes_are_unknown_said_once_and_never_c
         assert what.endswith("with unknown changes")
 
 
-@pytest.mark.parametrize(
-    ("notes", "changes"),
-    [
-        ({}, None),
-        ({"dirty": False}, None),
-        ({"dirty": True, "diff_sha256": "f" * 64}, "f" * 64),
-        ({"dirty": True, "diff_sha256": None}, UNKNOWN),
-        ({"dirty": UNKNOWN}, UNKNOWN),
-        ({"dirty": 0}, UNKNOWN),
-    ],
-)
-def test_only_what_is_said_to_be_unchanged_is(notes, changes):
-    written, _ = stated_of_commit(repository.Commit("0" * 40, None))
-    (commit,) = written["predicate"]["buildDefinition"]["resolvedDependencies"]
-    commit["annotations"] = {"kind": COMMIT, **notes}
-    assert statements.opened(Envelope(json.dumps(written).encode()), "x").changes == changes
-
-
 @pytest.mark.usefixtures("folder")
 def test_a_git_that_is_killed_gives_no_answer_and_ends_the_job(tmp_path_factory, monkeypatch):
     tools = tmp_path_factory.mktemp("tools")
