@@ -38,7 +38,7 @@ FIRST = (
     "tests/workflow",
     "tests/engines",
     "tests/provenance/test_audit_mutations.py",
-    "tests/provenance/test_audit_deletions.py",
+    "tests/provenance/test_audit.py",
     "tests/figures/test_rendered_figures.py",
 )
 

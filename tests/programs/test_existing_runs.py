@@ -252,8 +252,6 @@ def test_predictions_of_another_program_have_the_churn_and_the_sd_that_numpy_alo
     said = toolnoise(folder, "summary", "--study", "mine.yaml").stdout
     assert "adopted, how they were made is not known here" in said
     assert "training" not in said
-    said = toolnoise(folder, "summary", "--study", "mine.yaml", "--cells").stdout
-    assert "adopted, how they were made is not known here: plain-net, wide" in said
     # Runs of two arms with one seed share nothing that is known.
     dumps = [f"results/mine/predictions/{name}/outcome/adopted/algo_impl.npy" for name in ("plain-net", "wide")]
     compared = toolnoise(folder, "compare", *dumps)

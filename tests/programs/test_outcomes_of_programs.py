@@ -253,11 +253,11 @@ def test_the_audit_the_summary_the_estimate_and_the_page_know_every_outcome(stud
     assert "of-linnerud" in estimate.stdout, estimate.stderr
     audit = toolnoise(studied, "audit", "results/outcomes")
     assert audit.returncode == 0, audit.stdout
-    summary = toolnoise(studied, "summary", "--study", "study.yaml", "--cells").stdout
-    assert "n/a ± n/a" not in summary
-    assert re.search(r"losses +of-losses +command +init +perplexity_mean +\d+\.\d+", summary)
-    unread = [line.partition(":")[0] for line in summary.splitlines() if "bit-equal, so" in line]
-    assert unread == [f"{name}/of-{name}/command/dropout" for name in UNREAD]
+    cells = json.loads(toolnoise(studied, "summary", "--study", "study.yaml", "--json").stdout)["cells"]
+    (losses,) = [cell for cell in cells if (cell["model"], cell["variant"]) == ("losses", "init")]
+    assert losses["measured"]["perplexity_mean"] > 0
+    unread = [(cell["model"], cell["variant"]) for cell in cells if cell["without_effect"]]
+    assert unread == [(name, "dropout") for name in UNREAD]
     page = (studied / "results/outcomes/index.html").read_text()
     for label in ("Mean absolute error", "Loss of a token", "Perplexity", "Mean absolute difference between runs"):
         assert label in page

@@ -11,7 +11,6 @@ from forging import asked, definition, sha256
 
 from toolnoise import cli
 from toolnoise.base.errors import BadInput
-from toolnoise.base.program import ROOT
 from toolnoise.provenance import crate
 
 WEIGHTS, DATA, COUNTS = "runs/smallcnn/digits/cpu/impl/1/weights.npz", "data/digits.npz", "metrics/data/digits.csv"
@@ -178,14 +177,3 @@ def test_a_study_is_a_provenance_run_crate(copied, toolnoise, validated):
     assert set(found["metadata"]["skipped"]) <= set(found["payload"]["run"])
     assert set(found["payload"]["skipped"]) <= set(found["metadata"]["run"])
     assert any(check.startswith("provenance-run-crate-0.5") for check in found["metadata"]["run"])
-
-
-@pytest.mark.long
-def test_results_of_earlier_versions_have_a_crate(validated, toolnoise, tmp_path):
-    done = toolnoise(tmp_path, "crate", ROOT / "evidence/gpu-cost-h200.tar.xz", "--out", "crate")
-    assert done.returncode == 0, done.stderr
-    # A verb that this version does not have.
-    assert "#verb/compare-cells" in (tmp_path / "crate/ro-crate-metadata.json").read_text()
-    (found,) = validated(tmp_path / "crate")
-    assert [look["issues"] for look in found.values()] == [[], []]
-    assert all(look["passed"] for look in found.values())

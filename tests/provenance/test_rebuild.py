@@ -1,6 +1,5 @@
 """Artifacts of a finished study, made again from their statements; and its runs compared."""
 
-import csv
 import json
 import shutil
 
@@ -142,14 +141,12 @@ def test_what_no_statement_tells_of_is_refused_in_one_line(copied, toolnoise, re
     assert "weights.npz.intoto.json" in refusal(toolnoise(copied, "rebuild", f"{NOISY}/weights.npz"))
 
 
-def test_what_is_made_again_can_be_kept(copied, rebuild):
+def test_a_file_that_is_not_here_is_made_again_as_stated(copied, rebuild):
     counts = "results/small/metrics/data.csv"
     (copied / counts).unlink()
-    said, code = rebuild(copied, counts, "--keep", env={"TMPDIR": str(copied)})
+    said, code = rebuild(copied, counts)
     assert "data.csv: is not here; the rebuilt file is as stated" in said
     assert code == 0
-    (made,) = copied.glob("toolnoise-rebuild-*/work/" + counts)
-    assert f"kept in {made.parents[4]}" in said
 
 
 def test_code_that_has_changed_is_taken_from_its_commit_or_named(copied, rebuild, as_repository, tmp_path):
@@ -175,25 +172,6 @@ def test_code_that_has_changed_is_taken_from_its_commit_or_named(copied, rebuild
     assert code == 0
 
 
-def test_two_runs_part_where_the_digests_in_their_histories_do(small_study, toolnoise):
-    runs = [f"{RUN}/impl/{seed}" for seed in (1, 2)]
-    done = toolnoise(small_study, "diff", *runs, "--json")
-    assert done.returncode == 1, done.stderr
-    found = json.loads(done.stdout)
-    histories = [list(csv.DictReader((small_study / run / "history.csv").read_text().splitlines())) for run in runs]
-    differ = [
-        int(one["epoch"]) for one, two in zip(*histories, strict=True) if one["weights_sha256"] != two["weights_sha256"]
-    ]
-    assert found["parting"]["weights_differ_from_epoch"] == differ[0]
-    assert found["parting"]["initial_equal"] is True
-    assert found["made_from"]["spec"] == [{"key": "seed", "a": 1, "b": 2}]
-    assert found["made_from"]["code"] == found["made_from"]["lock"] == []
-    digests = [history[differ[0] - 1]["tensors_sha256"].split() for history in histories]
-    tensors = list(arrays.read_npz(small_study / runs[0] / "weights.npz"))
-    apart = [name for name, *pair in zip(tensors, *digests, strict=True) if pair[0] != pair[1]]
-    assert found["parting"]["tensors_that_differ_then"] == apart
-
-
 def test_a_moved_study_is_bit_equal_to_itself(small_study, tmp_path, toolnoise):
     shutil.copytree(small_study / "results/small", tmp_path / "moved")
     done = toolnoise(small_study, "diff", "results/small", tmp_path / "moved")
@@ -204,9 +182,3 @@ def test_a_moved_study_is_bit_equal_to_itself(small_study, tmp_path, toolnoise):
     timed = set(study["not_compared"])
     assert {"metrics/identical.csv", "metrics/convergence.csv", "index.html"} <= timed
     assert "metrics/stability.csv" not in timed
-
-
-def test_an_input_that_is_gone_is_made_again_first(copied, rebuild):
-    (copied / "results/small/data/digits.npz").unlink()
-    said, code = rebuild(copied, f"{RUN}/control/2")
-    assert (said.splitlines()[-1], code) == ("1 reproduced", 0)

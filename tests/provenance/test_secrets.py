@@ -145,17 +145,6 @@ def test_an_address_with_a_secret_is_refused(url, refused):
     assert "~/.netrc, and its query names variables: ?token={env:TOKEN}" in refused(config.resolve, study, "study.yaml")
 
 
-@pytest.mark.long
-def test_without_its_variable_a_study_is_planned_and_nothing_starts(write_study, snakemake, refusal, tmp_path):
-    study = STUDY | {"grid": STUDY["grid"][:1], "models": {"mine": STUDY["models"]["mine"] | {"command": "x {env:MY}"}}}
-    folder = write_study(tmp_path / "study", study).resolve()
-    done = snakemake(folder, "-n")
-    assert done.returncode == 0
-    assert "{env:MY}: the variable MY is not set; such as: export MY=..." in done.stdout + done.stderr
-    assert "the variable MY is not set" in refusal(snakemake(folder))
-    assert not (folder / "results").exists()
-
-
 def test_no_file_of_a_study_and_none_that_is_shared_has_a_key(leaky, toolnoise, tmp_path):
     assert having(leaky, *PLANTED) == []
     assert (leaky / LOG).read_text().count("{env:MY_TOKEN}") == 4
@@ -172,17 +161,6 @@ def test_no_file_of_a_study_and_none_that_is_shared_has_a_key(leaky, toolnoise, 
     # The search finds what is there.
     for shared in ("crate", "export"):
         assert having(tmp_path / shared, DATA)
-
-
-@pytest.mark.long
-def test_a_run_is_made_again_with_the_variable_and_not_without(leaky, toolnoise):
-    run = f"{RESULTS}/runs/mine/outcome/command/init/1"
-    done = toolnoise(leaky, "rebuild", run, env={"MY_TOKEN": TOKEN})
-    assert "reproduced: run-program" in done.stdout, done.stdout + done.stderr
-    assert not any(one in (done.stdout + done.stderr).encode() for one in spellings(TOKEN))
-    done = toolnoise(leaky, "rebuild", run)
-    assert done.returncode != 0
-    assert "the variable MY_TOKEN is not set" in done.stdout + done.stderr
 
 
 @pytest.mark.long

@@ -1,26 +1,31 @@
-"""Runs that leave one folder as an archive and enter another: what travels, and all that is refused on the way in."""
+"""Archives: runs that leave one folder and enter another, an archive in place of a folder, and all that is refused."""
 
 import base64
 import copy
+import gzip
 import hashlib
 import json
+import lzma
 import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
-from forging import change
+from forging import change, said
 
 from toolnoise.base import files
+from toolnoise.base.errors import BadInput, as_given
+from toolnoise.base.program import ROOT
+from toolnoise.checks import sharing
 from toolnoise.checks.expected_jobs import expected_jobs
-from toolnoise.provenance import archive, sharing, signing, statements
+from toolnoise.provenance import archive, signing, statements
 from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement, path_for
 from toolnoise.study import config, job_code
 from toolnoise.study import grid as studies
-from toolnoise.verbs.sharing import study_here
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"
@@ -54,10 +59,12 @@ def write(folder, job, reads):
     spec = parameters.get("spec", {})
     for name in job.outputs:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        repeated = {key: value for key, value in spec.items() if job.verb == "train" or key not in ("seed", "draw")}
-        content = json.dumps({"spec": repeated}) if name.endswith(".json") else f"{name}\n" * 100
-        (folder / name).write_text(content)
-    inputs = [described(folder, name, kind=INPUT) for name in reads]
+        record = {"spec": spec, "observed": {"host": folder.name}}
+        if job.verb == "predict":
+            record["seeds"] = [1, 2]
+            record["spec"] = {key: value for key, value in spec.items() if key not in ("seed", "draw")}
+        (folder / name).write_text(json.dumps(record) if name.endswith(".json") else f"{name}\n" * 100)
+    inputs = [described(folder, name, "records" if name.endswith("run.json") else "", INPUT) for name in reads]
     if job.verb == "prepare":
         inputs.append(Artifact("digits.csv.gz", "ab" * 32, 7, kind=SOURCE))
     made_by = job_code.digests_of_sources(job.verb, parameters)
@@ -88,11 +95,11 @@ def make(folder, study, hardware=()):
 
 def known(folder):
     root = folder / "results/shared"
-    return study_here(studies.load(root / "study.json"), root)
+    return studies.load(root / "study.json"), root
 
 
 def export(folder, out, *arguments, **options):
-    return sharing.export(known(folder), out, *arguments, **options)
+    return sharing.export_archive(*known(folder), out, *arguments, **options)
 
 
 def snapshot(folder):
@@ -121,7 +128,7 @@ def here(study, tmp_path):
 @pytest.fixture
 def take(here):
     """Import into that site."""
-    return lambda path, **options: sharing.take(path, known(here), **options)
+    return lambda path, **options: sharing.import_archive(path, *known(here), **options)
 
 
 def members(path):
@@ -224,14 +231,6 @@ def test_what_comes_in_is_of_one_age_and_no_older_than_the_data(whole, here, tak
     assert ages == {2**61}
 
 
-def test_runs_that_lack_a_file_are_completed(whole, here, take):
-    take(whole.archive)
-    before = snapshot(here)
-    next(here.rglob("cpu/control/1/history.csv")).unlink()
-    assert take(whole.archive).jobs == {"train": 1}
-    assert snapshot(here) == before
-
-
 def test_only_some_toolings_and_no_predictions(study, tmp_path):
     site = make(tmp_path / "both", study, ["cpu", "cpu-eigen"])
     out = tmp_path / "some.tar"
@@ -289,42 +288,48 @@ def test_bad_options_of_an_export_are_one_line(whole, tmp_path, refused_by_verb)
 
 STATED, MADE_FROM = path_for(WEIGHTS).as_posix(), "predicate buildDefinition resolvedDependencies"
 ASKED, ELSE = "predicate buildDefinition externalParameters", "cd" * 32
-NOT_NAMED, NOT_HERE = "is not named by a statement in the archive", "which must be here or in the archive"
+NOT_NAMED, NOT_HERE = "has no statement", "files of the study"
 OTHER_CODE = restated(WEIGHTS, f"{MADE_FROM} 1 digest sha256", ELSE)
 HARMFUL = {
-    "a flipped byte": (lambda some: some.update({WEIGHTS: b"X" + some[WEIGHTS][1:]}), "is missing, or differs"),
+    "a flipped byte": (lambda some: some.update({WEIGHTS: b"X" + some[WEIGHTS][1:]}), "weights.npz: its SHA-256 is "),
     "another study": (renamed(STATED, "results/other/statements/a.intoto.json"), "is not of the study"),
     "a file without statement": (
         lambda some: some.update({"results/shared/notes.txt": b"1"}),
         f"notes.txt: {NOT_NAMED}",
     ),
-    "a record of another spec": (another_spec, "run.json: differs from its statement in its spec"),
+    "a record of another spec": (another_spec, "run.json: differs from its statement: spec.recipe.learning_rate"),
     "an input outside the study": (
         restated(WEIGHTS, f"{MADE_FROM} 0 name", "/etc/passwd"),
         f"was made from /etc/passwd; {NOT_HERE}",
     ),
     "a statement of what is made anywhere": (
         renamed(path_for(DUMP).as_posix(), path_for("results/shared/study.json").as_posix()),
-        "study.json.intoto.json: is out of place",
+        "study.json.intoto.json: states a predict job that is not part of the study",
     ),
-    "a file that is missing": (dropped(WEIGHTS), "cpu/control/1/weights.npz: is missing"),
+    "a file that is missing": (dropped(WEIGHTS), "cpu/control/1/weights.npz: is stated but missing"),
     "a statement that is missing": (dropped(STATED), NOT_NAMED),
     "nothing but the data's statement": (dropped("/runs/", "/predictions/"), "has no statement of a job of the study"),
-    "a changed spec": (restated(WEIGHTS, f"{ASKED} spec recipe learning_rate", 0.5), "from the study here in its spec"),
+    "a changed spec": (
+        restated(WEIGHTS, f"{ASKED} spec recipe learning_rate", 0.5),
+        "was made for another study: spec.recipe",
+    ),
     "another verb": (
         restated(WEIGHTS, "predicate buildDefinition buildType", "urn:toolnoise:predict:1"),
-        "differs from the study here in its verb",
+        "states a predict job that is not part of the study",
     ),
     "outputs elsewhere": (
         restated(WEIGHTS, "subject 1 name", "results/shared/study.json"),
-        "differs from the study here in its list of outputs",
+        "does not have the outputs of its job: ",
     ),
     "a dump of other runs": (
         restated(DUMP, MADE_FROM, lambda made: [one for one in made if not one["name"].endswith("1/run.json")]),
-        "differs from the study here in its list of runs",
+        "is not of the runs of its cell: ",
     ),
     "a run of other data": (restated(WEIGHTS, f"{MADE_FROM} 0 digest sha256", ELSE), "digits.npz: SHA-256"),
-    "a dump of another run": (fitting(WEIGHTS, RECORD, b"{}"), f"control.npy.intoto.json: names a different {RECORD}"),
+    "a dump of another run": (
+        lambda some: fitting(WEIGHTS, RECORD, some[RECORD] + b"\n")(some),
+        f"control.npy.intoto.json: names a different {RECORD}",
+    ),
     "other code": (OTHER_CODE, "that differs from the one here; commit unknown, or --other-code"),
 }
 
@@ -365,7 +370,7 @@ def test_without_its_data_or_its_study_nothing_comes_in(whole, here, take, refus
     assert refused(take, whole.archive).startswith(f"{here / DATA}: SHA-256 ")
     (here / DATA).unlink()
     line = refused(take, whole.archive)
-    assert line == f"{here / DATA}: no such file; prepare the data first: snakemake {DATA}"
+    assert line == f"{here / DATA}: no such file; make it first: snakemake {DATA}"
     into = here / "results/shared"
     (into / "study.json").unlink()
     assert f"{into}/study.json: " in refused_by_verb("import", whole.archive, "--into", into)
@@ -374,8 +379,7 @@ def test_without_its_data_or_its_study_nothing_comes_in(whole, here, take, refus
 
 
 def test_nothing_comes_in_while_snakemake_works(whole, here, take, refused):
-    (here / ".snakemake/locks").mkdir(parents=True)
-    (here / ".snakemake/locks/0.input.lock").touch()
+    files.write_text(here / ".snakemake/locks/0.input.lock", "")
     assert "Snakemake is running here" in refused(take, whole.archive)
 
 
@@ -421,29 +425,247 @@ def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, ref
     export(site, tmp_path / "rooted.tar")
     before = snapshot(here)
 
-    def requiring(path, name="ann", demands=()):
-        with signing.signed_by(tmp_path / f"{name}.pub") as key:
-            return take(path, demands=[key, *demands])
+    def requiring(path, name="ann"):
+        return take(path, why_unsigned=signing.signature_check(tmp_path / f"{name}.pub"))
 
     some = members(tmp_path / "rooted.tar")
     restated(WEIGHTS, "predicate runDetails metadata by", "me")(some)
     other = pack(tmp_path / "other.tar", some)
     for path, name, told in (
-        (whole.archive, "ann", "has no root"),
-        (tmp_path / "bare.tar", "ann", f"{root}: is not signed"),
+        (whole.archive, "ann", "there is no root"),
+        (tmp_path / "bare.tar", "ann", "results/shared/index.html: is not signed"),
         (tmp_path / "rooted.tar", "bob", "has no valid signature by SHA256:"),
         (other, "ann", f"{STATED}: is not as the root names it"),
     ):
         assert told in refused(requiring, path, name)
         assert snapshot(here) == before
-    # An older archive has a good signature, too. Without a required key, the root must still name each statement.
-    late, early = ([signing.not_before(day)] for day in ("2026-02-01", "2026-01-31"))
-    for asked in (requiring, take):
-        line = refused(lambda asked=asked: asked(tmp_path / "rooted.tar", demands=late))
-        assert line.endswith(f"{root}: is of 2026-01-31T12:00:00Z; 2026-02-01T00:00:00Z or later")
-    assert "has no root" in refused(lambda: take(whole.archive, demands=early))
-    assert "is not as the root names it" in refused(lambda: take(other, demands=early))
-    assert snapshot(here) == before
-    assert requiring(tmp_path / "rooted.tar", demands=early).jobs == whole.told.jobs
+    assert requiring(tmp_path / "rooted.tar").jobs == whole.told.jobs
     # The page that it is of is not here.
     assert not (here / root).exists()
+
+
+# An archive in the place of a results folder: what is refused, what it is called, and that nothing of it stays
+# --------------------------------------------------------------------------------------------------------
+
+PLAIN = "results/mine/study.json"
+PACKED = ROOT / "evidence/outside-small.tar.xz"
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    """Where archives are unpacked."""
+    room = tmp_path / "room"
+    room.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    return room
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """Write an archive of these files, in their order; each may have what no archive of ours has."""
+
+    def write(*members, name="mine.tar.xz", **about):
+        path = tmp_path / name
+        with lzma.open(path, "wb") as file:
+            for member in members:
+                info = tarfile.TarInfo(member)
+                info.size = 2
+                for key, value in about.items():
+                    setattr(info, key, value)
+                file.write(info.tobuf(tarfile.USTAR_FORMAT))
+                file.write(b"{}".ljust(tarfile.BLOCKSIZE, b"\0") if info.size else b"")
+            file.write(bytes(2 * tarfile.BLOCKSIZE))
+        return path
+
+    return write
+
+
+def read(path):
+    with archive.opened(path) as (folder,):
+        return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
+
+
+def test_an_archive_is_unpacked_for_as_long_as_it_is_read(packed, room):
+    path = packed(PLAIN, "results/mine/metrics/runs.csv")
+    with archive.opened(path, path / "metrics", room) as (folder, inside, other):
+        assert (folder / "study.json").read_text() == "{}"
+        assert inside == folder / "metrics"
+        assert other == room
+        assert len(list(room.iterdir())) == 1
+        assert (as_given(folder), as_given(f"{inside}: odd")) == (str(path), f"{path / 'metrics'}: odd")
+    assert as_given(folder) == str(folder)
+    assert list(room.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("results/../../a", "is not of the study"),
+        ("results/other/a", "is not of the study"),
+        ("results/mine/../../../a", "is not of the study"),
+        ("results/mine//a", "is not of the study"),
+        ("results/mine/b\\a", "is not of the study"),
+        (PLAIN, "comes twice"),
+        (f"{PLAIN}/a", "lies below a file"),
+    ],
+)
+def test_a_name_that_leads_elsewhere_or_comes_twice_is_refused(name, says, packed, room, tmp_path):
+    path = packed(PLAIN, name)
+    before = sorted(tmp_path.rglob("*"))
+    assert room in before
+    with pytest.raises(BadInput, match=says) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+KINDS = [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
+KINDS += [tarfile.GNUTYPE_SPARSE, tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_plain_file_is_refused(kind, packed, room):
+    path = packed("results/mine/a", type=kind, linkname="/etc/passwd", size=0)
+    with pytest.raises(BadInput, match="a link, a folder, a device or the like"):
+        read(path)
+    assert list(room.iterdir()) == []
+
+
+def test_what_would_fill_the_disk_is_refused_before_it_is_written(packed, room, monkeypatch):
+    many = packed(*(f"results/mine/{number}" for number in range(9)))
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 8 * archive.LEAST)
+    monkeypatch.setattr(files, "LARGEST_RATIO", 1)
+    with pytest.raises(BadInput, match=f"{many}: unpacks to {9 * archive.LEAST} bytes or more; at most"):
+        read(many)
+    huge = packed(PLAIN, name="huge.tar.xz", size=(8 << 30) - 1)
+    with pytest.raises(BadInput, match=f"{huge}: unpacks to {(8 << 30) - 1} bytes or more; at most"):
+        read(huge)
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 1 << 62)
+    monkeypatch.setattr(archive.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(BadInput, match=f"{huge}: {PLAIN}: has .* bytes; 0 are free"):
+        read(huge)
+    assert list(room.iterdir()) == []
+
+
+@pytest.mark.parametrize("packer", [bytes, gzip.compress, lzma.compress])
+def test_an_archive_that_ends_early_or_goes_on_is_refused_wherever_it_was_cut(packer, packed, room, tmp_path, refused):
+    plain = lzma.decompress(packed(PLAIN, "results/mine/b").read_bytes())
+    cut = [plain[:length] for length in (0, 1, 511, 512, 700, 1024, 1100, 2048, 2560)]
+    # After the first file, before the second header; after the end.
+    cut += [plain[:1023] + b"\1" + plain[1024:], plain + bytes(10240), plain + b"more", plain[:-1] + b"\1"]
+    for number, content in enumerate(cut):
+        path = tmp_path / f"{number}.tar"
+        path.write_bytes(packer(content))
+        assert refused(read, path).startswith(f"{path}: ")
+    if packer is not bytes:
+        for content in (packer(plain)[:-1], packer(plain)[:-8], packer(plain)[: len(packer(plain)) // 2]):
+            path.write_bytes(content)
+            assert refused(read, path).startswith(f"{path}: damaged or truncated")
+    assert list(room.iterdir()) == []
+
+
+def test_an_archive_of_nothing_is_refused(packed):
+    with pytest.raises(BadInput, match="is empty"):
+        read(packed())
+
+
+def test_a_summary_and_a_diff_of_an_archive_are_those_of_its_folder(evidence):
+    folder = evidence("outside-small")
+    text = said("summary", "--study", PACKED, "--json").out
+    assert json.loads(text)["page"] == f"{PACKED}/index.html"
+    _, of_folder, _ = said("summary", "--study", folder / "study.json", "--json")
+    assert json.loads(text)["cells"] == json.loads(of_folder)["cells"]
+    code, text, _ = said("diff", PACKED, folder, "--json")
+    assert (code, json.loads(text)["a"]) == (0, str(PACKED))
+
+
+def test_an_audit_names_the_files_of_an_archive(packed, room):
+    path = packed(PLAIN, "results/mine/statements/a.intoto.json")
+    code, text, _ = said("audit", path, "--json")
+    found = json.loads(text)
+    assert (code, found["studies"][0]["folder"]) == (1, str(path))
+    assert f"{path}/statements/a.intoto.json: " in " ".join(one["what"] for one in found["findings"])
+    assert str(room) not in text
+    assert list(room.iterdir()) == []
+
+
+def test_an_audit_repairs_no_archive(refused_by_verb):
+    line = refused_by_verb("audit", PACKED, "--repair")
+    assert line == f"toolnoise: command line: --repair: {PACKED} is an archive; a results folder"
+
+
+# One study made at two sites: each trains on its own tooling, one sends its runs, the other makes the page
+# ----------------------------------------------------------------------------------------------------
+
+CELL = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "quick", "variants": ["control"], "seeds": 2}
+SITES = {
+    "study": "shared",
+    "grid": [CELL | {"hardware": ["cpu", "cpu-eigen"]}],
+    "recipes": {"quick": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
+    "figures": ["across_toolings"],
+}
+ANYWHERE = {"measure_cell": 1, "check_control": 1, "measure_pair": 1}
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory, write_study, snakemake, toolnoise):
+    """Two folders: in one `cpu` was trained and exported, in the other `cpu-eigen` was and all was made of that."""
+    folder = tmp_path_factory.mktemp("sites")
+    for name, tooling, target in (("a", "cpu", DUMP), ("b", "cpu-eigen", "metrics")):
+        write_study(folder / name, SITES)
+        done = snakemake(folder / name, "--config", f"only=[{tooling}]", "--", target)
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = toolnoise(folder / "a", "export", "study.yaml", "--hardware", "cpu", "--out", folder / "a.tar.gz")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("exported 2 runs, 1 dumps of predictions")
+    return folder
+
+
+@pytest.fixture
+def site(sites, tmp_path):
+    """The second site, to change."""
+    return shutil.copytree(sites / "b", tmp_path / "b")
+
+
+def imported(toolnoise, site, archive):
+    done = toolnoise(site, "import", archive, "--study", "study.yaml")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def without_figures(jobs):
+    return {rule: count for rule, count in jobs.items() if rule in (*ANYWHERE, "train_run", "dump_predictions")}
+
+
+@pytest.mark.long
+def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sites, toolnoise, snakemake, planned):
+    assert planned(site)["train_run"] == 2
+    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported 2 runs, 1 dumps of predictions\n"
+    assert without_figures(planned(site)) == ANYWHERE
+    done = snakemake(site)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (site / "results/shared/index.html").exists()
+    assert planned(site) == {}
+    audit = toolnoise(site, "audit", "--strict")
+    assert audit.returncode == 0, audit.stdout + audit.stderr
+    assert audit.stdout.splitlines()[-1].startswith("clean: ")
+    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported nothing; 3 were already here\n"
+    assert planned(site) == {}
+
+
+@pytest.mark.long
+def test_runs_that_take_the_place_of_earlier_ones_are_not_trained_again_either(
+    site, sites, toolnoise, snakemake, planned, change_study
+):
+    # What Snakemake recorded of the earlier runs would have it train anew.
+    change_study(site, lambda study: study["recipes"]["quick"].update(learning_rate=0.02))
+    done = snakemake(site, "--", DUMP)
+    assert done.returncode == 0, done.stdout + done.stderr
+    change_study(site, lambda study: study["recipes"]["quick"].update(learning_rate=0.01))
+    refused = toolnoise(site, "import", sites / "a.tar.gz", "--study", "study.yaml")
+    assert refused.returncode == 2
+    assert "is already here with different bytes" in refused.stderr
+    for part in ("runs", "predictions"):
+        shutil.rmtree(site / f"results/shared/{part}/smallcnn/digits/cpu", ignore_errors=True)
+    imported(toolnoise, site, sites / "a.tar.gz")
+    assert without_figures(planned(site)) == ANYWHERE

@@ -5,7 +5,7 @@ rule check_model:
     """Build a model of a study's own before its first run, and check what its builder returns."""
     input:
         in_grid("check-model"),
-        data=data_of_model,
+        data=layout.DATA,
     output:
         checked=layout.CHECKED,
         statement=statement_of(layout.CHECKED),

@@ -1,1 +1,1 @@
-"""What an audit knows of studies: the jobs that a study expects, and rules that know what a run is."""
+"""What knows both statements and studies: jobs that a study expects, the audit's rules for them, rebuild and import."""

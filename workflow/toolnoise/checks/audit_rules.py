@@ -28,10 +28,10 @@ from toolnoise.formulas.accuracy import predictions
 from toolnoise.measures import control_gate
 from toolnoise.models.initial import Parameter
 from toolnoise.provenance import repository
-from toolnoise.provenance.audit import ODD, Evidence, Found, Rule, each, guarded, rule
+from toolnoise.provenance.audit import ODD, Found, Rule, each, guarded, rule
 from toolnoise.provenance.diff import changes
 from toolnoise.provenance.statements import LOCK, SOURCE, Statement
-from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Stated, Tree
+from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Tree
 from toolnoise.study import config, environments, grid, job_code, layout, programs, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import records_steps
@@ -51,47 +51,41 @@ COMMON = ("spec", "keys", "cell", "pair", "dataset", "model", "hardware", "train
 BORDERLINE = 1 / 1000
 
 
-def rules_of(evidence: Evidence) -> list[Rule]:
+def rules_of(tree: Tree) -> list[Rule]:
     """The rules for a study's results; those that hold them against its study.json, if that can be read."""
-    trained, damaged = _trained_runs(evidence)
+    trained, damaged = _trained_runs(tree)
     of_runs = [
         rule(record),
         rule(shared_draws, "draws", trained, damaged),
         rule(control, "control", trained),
         rule(numbers, "numbers", trained),
     ]
+    path = tree.root / STUDY_FILE
     try:
-        study = study_of(evidence.tree)
+        study = grid.build(config.resolve(read_json(path), path), path)
     except (BadInput, *ODD) as error:
         return [rule(_unread, "complete", f"cannot be read ({error})"), *of_runs]
     jobs = {job.outputs[0]: job for job in expected_jobs(study)}
     of_study = [(complete, "complete"), (this_study, "study"), (declared, "inputs"), (checkpoints, "unknown")]
-    _note_variables(study, evidence)
+    _note_variables(study, tree)
     return [*(rule(check, name, jobs) for check, name in of_study), *of_runs]
 
 
-def study_of(tree: Tree) -> Study:
-    """The study of these results, by its study.json."""
-    path = tree.root / STUDY_FILE
-    return grid.build(config.resolve(read_json(path), path), path)
-
-
-def _unread(problem: str, evidence: Evidence) -> Found:
+def _unread(problem: str, tree: Tree) -> Found:
     """The study that these are the results of can be read."""
-    tree = evidence.tree
     made = tree.producer(tree.named(STUDY_FILE))
-    if made and made.path in evidence.stale:
-        evidence.notes.append(f"study.json is of an earlier version: nothing was held against it ({problem})")
+    if made and made.path in tree.stale:
+        tree.notes.append(f"study.json is of an earlier version: nothing was held against it ({problem})")
     # Single figures and runs can be made without it.
     elif tree.top or STUDY_FILE in tree.files:
         yield tree.named(STUDY_FILE), problem
 
 
-def _note_variables(study: Study, evidence: Evidence) -> None:
+def _note_variables(study: Study, tree: Tree) -> None:
     texts = (model.get(key, "") for model in study.config["models"].values() for key in ("command", "deterministic"))
     if named := dict.fromkeys(f"{{{name}}}" for text in texts for name in command_words.variable_names(text)):
         what = f"the values of {', '.join(named)} are not recorded, so runs with other values have equal specs"
-        evidence.notes.append(what)
+        tree.notes.append(what)
 
 
 @functools.cache
@@ -114,40 +108,48 @@ def counted(statement: Statement) -> str | None:
 # ---------
 
 
-def complete(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+def complete(jobs: dict[str, ExpectedJob], tree: Tree) -> Found:
     """Every file that the study expects is there."""
-    tree = evidence.tree
-    if evidence.is_part or tree.top is None:
+    if tree.is_part or tree.top is None:
         return
     # Other code may expect other files, but the same runs.
-    is_stale = tree.top.path in evidence.stale
+    is_stale = tree.top.path in tree.stale
     for job in jobs.values():
         if job.needed and (job.verb in TRAINS or not is_stale):
             yield from ((name, "is missing") for name in job.outputs if tree.lacks(name))
 
 
 @each
-def this_study(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -> Found:
+def this_study(jobs: dict[str, ExpectedJob], tree: Tree, statement: Statement) -> Found:
     """Every statement is that of a job of this study, with its outputs, its parameters and the keys of its draws."""
-    statement, name, is_stale = stated.statement, stated.statement.name, stated.path in evidence.stale
-    job = jobs.get(name)
+    name, job = statement.name, jobs.get(statement.name)
+    yield from ((name, what) for what in unlike(job, statement, is_stale=statement.path in tree.stale))
     if job is None or job.verb != statement.verb:
-        # Other code may have had other jobs, but no other runs.
-        if not is_stale or statement.verb in TRAINS:
-            yield name, f"states a {statement.verb} job that is not part of the study"
         return
-    other = sorted({output.name for output in statement.outputs} ^ set(job.outputs))
-    if other and not is_stale:
-        yield name, f"does not have the outputs of its job: {', '.join(other[:3])}"
-    given, wanted = statement.parameters, job.stated()
-    if is_stale:
-        shared = [key for key in COMMON if key in given and key in wanted]
-        given, wanted = ({key: both[key] for key in shared} for both in (given, wanted))
-    yield from _differing(name, "was made for another study", wanted, given)
     if not statement.inputs and statement.verb not in READS_NOTHING:
         yield name, f"a {statement.verb} job without inputs"
     if statement.made_of(SOURCE) and statement.verb not in OUTSIDE:
         yield name, f"a {statement.verb} job cannot be made from a file from outside"
+
+
+def unlike(job: ExpectedJob | None, statement: Statement, *, is_stale: bool = False) -> Iterator[str]:
+    """How a statement differs from a job of the study; of one by other code, in what all versions have in common."""
+    if job is None or job.verb != statement.verb:
+        # Other code may have had other jobs, but no other runs.
+        if not is_stale or statement.verb in TRAINS:
+            yield f"states a {statement.verb} job that is not part of the study"
+        return
+    other = sorted({output.name for output in statement.outputs} ^ set(job.outputs))
+    if other and not is_stale:
+        yield f"does not have the outputs of its job: {', '.join(other[:3])}"
+    given, wanted = statement.parameters, job.stated()
+    if is_stale:
+        shared = [key for key in COMMON if key in given and key in wanted]
+        given, wanted = ({key: both[key] for key in shared} for both in (given, wanted))
+    yield from (what for _, what in _differing("", "was made for another study", wanted, given))
+    records = {needed.name for needed in statement.inputs if needed.name.endswith("/run.json")}
+    if job.records and records != job.records:
+        yield f"is not of the runs of its cell: {', '.join(sorted(records ^ job.records)[:3])}"
 
 
 def _differing(name: str, what: str, value: Any, expected: Any) -> Found:
@@ -156,9 +158,8 @@ def _differing(name: str, what: str, value: Any, expected: Any) -> Found:
         yield name, f"{what}: {', '.join(keys[:5])}"
 
 
-def checkpoints(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
+def checkpoints(jobs: dict[str, ExpectedJob], tree: Tree) -> Found:
     """A checkpoint is that of an unfinished run: a finished one that is made again would start from it."""
-    tree = evidence.tree
     for path in tree.files:
         folder, _, run = path.removesuffix(".npz").partition("/")
         weights, record = (tree.named(f"runs/{run}/{name}") for name in ("weights.npz", "run.json"))
@@ -167,11 +168,11 @@ def checkpoints(jobs: dict[str, ExpectedJob], evidence: Evidence) -> Found:
 
 
 @each
-def declared(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -> Found:
+def declared(jobs: dict[str, ExpectedJob], tree: Tree, statement: Statement) -> Found:
     """Data come from the declared files, with their published digests; adopted files are as they were."""
-    statement, job = stated.statement, jobs.get(stated.statement.name)
+    job = jobs.get(statement.name)
     if statement.verb == "adopt-run":
-        yield from _as_adopted(evidence, statement)
+        yield from _as_adopted(tree, statement)
     if statement.verb != "prepare" or job is None:
         return
     asked, files = sources.sources(job.parameters["entry"]), statement.made_of(SOURCE)
@@ -186,11 +187,11 @@ def declared(jobs: dict[str, ExpectedJob], evidence: Evidence, stated: Stated) -
             yield statement.name, f"comes from a {file.name} that differs from the published one"
 
 
-def _as_adopted(evidence: Evidence, statement: Statement) -> Found:
+def _as_adopted(tree: Tree, statement: Statement) -> Found:
     """The files that a run was adopted from are unchanged, where they lie beside the results."""
     for source in statement.made_of(SOURCE):
-        path = evidence.tree.root.parents[1] / source.name
-        is_beside = ".." not in path.parts and path.is_relative_to(evidence.tree.root.parents[1]) and path.is_file()
+        path = tree.root.parents[1] / source.name
+        is_beside = ".." not in path.parts and path.is_relative_to(tree.root.parents[1]) and path.is_file()
         if is_beside and (path.stat().st_size, sha256(path)) != (source.size, source.sha256):
             yield statement.name, f"was adopted from a {source.name} that differs from the one here"
 
@@ -200,14 +201,13 @@ def _as_adopted(evidence: Evidence, statement: Statement) -> Found:
 
 
 @each
-def record(evidence: Evidence, stated: Stated) -> Found:
+def record(tree: Tree, statement: Statement) -> Found:
     """Every record repeats the spec and the machine of its statement, and the machine is the declared one."""
-    statement = stated.statement
     if "spec" not in statement.parameters:
         return
     for output in statement.outputs:
-        if output.name.endswith(".json") and not evidence.tree.lacks(output.name):
-            yield from guarded(output.name, lambda name=output.name: _record(evidence, name, statement))
+        if output.name.endswith(".json") and not tree.lacks(output.name):
+            yield from guarded(output.name, lambda name=output.name: repeats(tree, name, statement))
     locks = [one.name for one in statement.made_of(LOCK)]
     declared = environments.environment_of(statement.parameters)
     is_other = any(lock.startswith(repository.VERSIONS) for lock in locks)
@@ -220,8 +220,9 @@ def record(evidence: Evidence, stated: Stated) -> Found:
             yield statement.name, f"{what}; declared: {spec.hardware.name}"
 
 
-def _record(evidence: Evidence, name: str, statement: Statement) -> Found:
-    about, spec = _json(evidence, name), statement.parameters["spec"]
+def repeats(tree: Tree, name: str, statement: Statement) -> Found:
+    """A record or an index repeats what the statement of its job says."""
+    about, spec = _json(tree, name), statement.parameters["spec"]
     if "seeds" in about:
         made_from = [Path(needed.name).parent.name for needed in statement.inputs if needed.role == "records"]
         if list(map(str, about["seeds"])) != made_from:
@@ -281,24 +282,24 @@ class TrainedRun(NamedTuple):
         return self.start[:2]
 
 
-def _trained_runs(evidence: Evidence) -> tuple[list[TrainedRun], list[tuple[str, str]]]:
+def _trained_runs(tree: Tree) -> tuple[list[TrainedRun], list[tuple[str, str]]]:
     """Every readable run, and for the others why they cannot be read. The draws of training programs are their own."""
     known, damaged = [], []
-    for stated in evidence.tree.statements:
-        if stated.statement.verb == "train":
-            outputs = stated.statement.outputs
-            name = next((output.name for output in outputs if output.role == "record"), stated.statement.name)
+    for statement in tree.statements:
+        if statement.verb == "train":
+            outputs = statement.outputs
+            name = next((output.name for output in outputs if output.role == "record"), statement.name)
             try:
-                known.append(_trained(evidence, name))
+                known.append(_trained(tree, name))
             except (BadInput, *ODD) as error:
                 damaged.append((name, f"cannot be checked ({error})"[:300]))
     return known, damaged
 
 
-def _trained(evidence: Evidence, record: str) -> TrainedRun:
-    run = runs.read(_whole(evidence, record))
+def _trained(tree: Tree, record: str) -> TrainedRun:
+    run = runs.read(_whole(tree, record))
     folder = record.removesuffix("/run.json")
-    _whole(evidence, f"{folder}/history.csv")
+    _whole(tree, f"{folder}/history.csv")
     spec, rows = run.spec, run.history()
     start = (spec.model.name, spec.dataset.name, spec.study_seed, replicate("init", spec))
     # Everything but learning rates.
@@ -308,7 +309,7 @@ def _trained(evidence: Evidence, record: str) -> TrainedRun:
     plan = (spec.dataset.name, spec.study_seed, *shape, str(recipe.get("resized_crop")), *replicates, emulated)
     return TrainedRun(
         record,
-        evidence.tree.inside(folder),
+        tree.inside(folder),
         spec,
         start,
         plan,
@@ -320,7 +321,7 @@ def _trained(evidence: Evidence, record: str) -> TrainedRun:
     )
 
 
-def shared_draws(trained: list[TrainedRun], damaged: list[tuple[str, str]], _evidence: Evidence) -> Found:
+def shared_draws(trained: list[TrainedRun], damaged: list[tuple[str, str]], _tree: Tree) -> Found:
     """Runs that must share data, initial weights or draws do, on every tooling, and runs with other seeds do not."""
     yield from damaged
     for alike in _groups(trained, lambda run: run.spec.dataset.name):
@@ -360,31 +361,31 @@ def _odd_ones(alike: list[TrainedRun], key: Callable[[TrainedRun], str]) -> Iter
                 yield run, next(other for other in alike if key(other) != key(run) and usual in (None, key(other)))
 
 
-def control(trained: list[TrainedRun], evidence: Evidence) -> Found:
+def control(trained: list[TrainedRun], tree: Tree) -> Found:
     """Control runs are bit-equal, in weights, histories and logits, and the gate's verdict follows from them."""
     of_control = sorted((run for run in trained if run.spec.variant.name == "control"), key=lambda run: run.spec.seed)
     for alike in _groups(of_control, lambda run: (*run.task, run.spec.hardware.name)):
         cell = Cell(*alike[0].task, alike[0].spec.hardware.name, "control")
-        gate = layout.GATE.format(study=evidence.tree.name, **cell._asdict())
-        yield from guarded(gate, lambda cell=cell, alike=alike, gate=gate: _equal(evidence, cell, alike, gate))
+        gate = layout.GATE.format(study=tree.name, **cell._asdict())
+        yield from guarded(gate, lambda cell=cell, alike=alike, gate=gate: _equal(tree, cell, alike, gate))
 
 
-def _equal(evidence: Evidence, cell: Cell, alike: list[TrainedRun], gate: str) -> Found:
-    tree, first = evidence.tree, alike[0]
+def _equal(tree: Tree, cell: Cell, alike: list[TrainedRun], gate: str) -> Found:
+    first = alike[0]
     for run in alike[1:]:
         pairs = enumerate(itertools.zip_longest(first.epochs, run.epochs), 1)
         if parted := next((epoch for epoch, (row, other) in pairs if row != other), None):
             yield run.name, f"differs from {first.name} from epoch {parted} on"
-        if len({evidence.hashed.get(f"{of.path}/weights.npz") for of in (run, first)}) > 1:
+        if len({tree.hashed.get(f"{of.path}/weights.npz") for of in (run, first)}) > 1:
             yield run.name, f"has different weights than {first.name}"
     logits = layout.LOGITS.format(study=tree.name, **cell._asdict())
     if tree.inside(logits) in tree.files:
-        stack = arrays.read_npy(_whole(evidence, logits))
+        stack = arrays.read_npy(_whole(tree, logits))
         if len(stack) != len(alike) or not all(bit_equal(stack[0], layer) for layer in stack[1:]):
             yield logits, f"does not have equal logits of {len(alike)} runs"
     if tree.inside(gate) in tree.files:
         seeds = [run.spec.seed for run in alike]
-        if _json(evidence, gate) != control_gate.passed(cell, seeds, first.weights[-1]):
+        if _json(tree, gate) != control_gate.passed(cell, seeds, first.weights[-1]):
             yield gate, "the gate's verdict does not follow from its runs"
 
 
@@ -392,22 +393,22 @@ def _equal(evidence: Evidence, cell: Cell, alike: list[TrainedRun], gate: str) -
 # -------
 
 
-def numbers(trained: list[TrainedRun], evidence: Evidence) -> Found:
+def numbers(trained: list[TrainedRun], tree: Tree) -> Found:
     """Weights, moved bits, accuracies and collected tables follow from the files that they are of."""
     for run in trained:
-        if f"{run.path}/weights.npz" in evidence.tree.files:
-            name = evidence.tree.named(f"{run.path}/weights.npz")
-            yield from guarded(name, lambda name=name, run=run: _weights(evidence, name, run))
-    for stated in evidence.tree.statements:
-        check = {"collect": _collected, "predict": _accuracies}.get(stated.statement.verb)
-        files = [*stated.statement.inputs, *stated.statement.outputs]
+        if f"{run.path}/weights.npz" in tree.files:
+            name = tree.named(f"{run.path}/weights.npz")
+            yield from guarded(name, lambda name=name, run=run: _weights(tree, name, run))
+    for statement in tree.statements:
+        check = {"collect": _collected, "predict": _accuracies}.get(statement.verb)
+        files = [*statement.inputs, *statement.outputs]
         # What is left out of an archive cannot be compared, and what is missing is so under other rules.
-        if check and all(evidence.tree.inside(file.name) in evidence.tree.files for file in files):
-            yield from guarded(stated.statement.name, lambda of=stated.statement, check=check: check(evidence, of))
+        if check and all(tree.inside(file.name) in tree.files for file in files):
+            yield from guarded(statement.name, lambda of=statement, check=check: check(tree, of))
 
 
-def _weights(evidence: Evidence, name: str, run: TrainedRun) -> Found:
-    trained = runs.read(_whole(evidence, name).with_name("run.json"))
+def _weights(tree: Tree, name: str, run: TrainedRun) -> Found:
+    trained = runs.read(_whole(tree, name).with_name("run.json"))
     about, (*kept, final) = trained.record, trained.snapshots()
     by_epoch = [(len(run.weights), final)]
     if cycles(run.spec.recipe) > 1:
@@ -425,21 +426,18 @@ def _weights(evidence: Evidence, name: str, run: TrainedRun) -> Found:
     for epoch, tensors in by_epoch:
         if weight_digests(tensors)[0] != run.weights[epoch - 1]:
             yield name, f"has weights after epoch {epoch} that differ from its history"
-    moved = _moved_bit(final, about["trainable"], run) if run.spec.varies("bit") else None
-    yield from _differing(
-        run.name, "has a moved_bit that does not follow from its seeds", moved, about.get("moved_bit")
-    )
+    moved = None
+    if run.spec.varies("bit"):
+        # The weight whose bit a run must have moved follows from its seeds and tensors.
+        parameters = [Parameter(path, one.shape, path in about["trainable"], "", {}) for path, one in final.items()]
+        moved = bitflip.recorded(bitflip.of_run(parameters, run.spec), run.spec, len(run.weights))
+    wrong = "has a moved_bit that does not follow from its seeds"
+    yield from _differing(run.name, wrong, moved, about.get("moved_bit"))
 
 
-def _moved_bit(final: dict[str, np.ndarray], trainable: list[str], run: TrainedRun) -> Any:
-    """The weight whose bit a run must have moved: it follows from its seeds and tensors."""
-    parameters = [Parameter(path, tensor.shape, path in trainable, "", {}) for path, tensor in final.items()]
-    return bitflip.recorded(bitflip.of_run(parameters, run.spec), run.spec, len(run.weights))
-
-
-def _collected(evidence: Evidence, statement: Statement) -> Found:
-    heads, bodies = zip(*(_split(_whole(evidence, part.name)) for part in statement.inputs), strict=True)
-    if _split(_whole(evidence, statement.name)) != (heads[0], b"".join(bodies)):
+def _collected(tree: Tree, statement: Statement) -> Found:
+    heads, bodies = zip(*(_split(_whole(tree, part.name)) for part in statement.inputs), strict=True)
+    if _split(_whole(tree, statement.name)) != (heads[0], b"".join(bodies)):
         yield statement.name, f"does not have the rows of its {len(statement.inputs)} parts"
 
 
@@ -450,46 +448,46 @@ def _split(path: Path) -> tuple[bytes, bytes]:
     return version + b"\n" + columns, b"".join(rows)
 
 
-def _accuracies(evidence: Evidence, statement: Statement) -> Found:
+def _accuracies(tree: Tree, statement: Statement) -> Found:
     (data,) = (needed.name for needed in statement.inputs if needed.role == "data")
     records = [needed.name for needed in statement.inputs if needed.role == "records"]
-    stack = arrays.read_npy(_whole(evidence, statement.name))
-    labels = prepared.targets(_whole(evidence, data))["test_labels"].reshape(-1)
+    stack = arrays.read_npy(_whole(tree, statement.name))
+    labels = prepared.targets(_whole(tree, data))["test_labels"].reshape(-1)
     if stack.ndim not in (2, 3) or stack.shape[:2] != (len(records), len(labels)):
         found = f"{len(records)} runs x {len(labels)} examples"
         raise BadInput(statement.name, "shape", f"found {stack.shape}", found)
     for name, layer in zip(records, stack, strict=True):
-        yield from guarded(name, lambda name=name, layer=layer: _accuracy(evidence, name, layer, labels))
+        yield from guarded(name, lambda name=name, layer=layer: _accuracy(tree, name, layer, labels))
 
 
-def _accuracy(evidence: Evidence, name: str, layer: np.ndarray, labels: np.ndarray) -> Found:
-    run = runs.read(_whole(evidence, name))
+def _accuracy(tree: Tree, name: str, layer: np.ndarray, labels: np.ndarray) -> Found:
+    run = runs.read(_whole(tree, name))
     if run.diverged:
         return
-    stated = float(run.history()[-1]["test_accuracy"])
+    statement = float(run.history()[-1]["test_accuracy"])
     computed = float((predictions(layer[np.newaxis])[0] == labels).mean())
     allowed = max(1, int(BORDERLINE * len(labels))) / len(labels)
-    if not abs(stated - computed) <= allowed * (1 + 1e-9):
+    if not abs(statement - computed) <= allowed * (1 + 1e-9):
         history = name.replace("run.json", "history.csv")
-        yield history, f"ends with a test accuracy of {stated:.6g}; that of its logits is {computed:.6g}"
+        yield history, f"ends with a test accuracy of {statement:.6g}; that of its logits is {computed:.6g}"
 
 
 # Files that may be damaged
 # -------------------------
 
 
-def _json(evidence: Evidence, name: str) -> dict[str, Any]:
+def _json(tree: Tree, name: str) -> dict[str, Any]:
     """The JSON object in an artifact."""
-    value = read_json(path := _whole(evidence, name))
+    value = read_json(path := _whole(tree, name))
     if not isinstance(value, dict):
         raise BadInput(path, "", f"found {type(value).__name__}", "an object")
     return value
 
 
-def _whole(evidence: Evidence, name: str) -> Path:
+def _whole(tree: Tree, name: str) -> Path:
     """Where an artifact lies that has the size in its statement: a larger one could fill the memory."""
-    path, made = evidence.tree.inside(name), evidence.tree.producer(name)
-    sizes = {output.name: output.size for output in made.statement.outputs} if made else {}
-    if path not in evidence.tree.files or evidence.tree.files[path] != sizes.get(name):
+    path, made = tree.inside(name), tree.producer(name)
+    sizes = {output.name: output.size for output in made.outputs} if made else {}
+    if path not in tree.files or tree.files[path] != sizes.get(name):
         raise BadInput(name, "", "is missing, or has another size than its statement says", "the stated file")
-    return evidence.tree.root / path
+    return tree.root / path

@@ -11,8 +11,9 @@ from toolnoise.base.spec import Spec
 from toolnoise.checks import parameters
 from toolnoise.checks.parameters import Parameters
 from toolnoise.papers import notebook_values
-from toolnoise.study import figure_files
-from toolnoise.study.cells import Cell, MetricFile, Place, Shown
+from toolnoise.provenance.archive import DUMPS
+from toolnoise.study import figure_files, layout
+from toolnoise.study.cells import Cell, MetricFile, Pair, Place, Shown
 from toolnoise.study.expected import EXPECTED
 from toolnoise.study.study import Study
 
@@ -94,13 +95,17 @@ PARAMETERS: dict[str, Callable[[Study, Any], Parameters]] = {
 
 
 class ExpectedJob(NamedTuple):
-    """A job of a study: its verb, its place, its outputs by name, its parameters, and whether a whole study has it."""
+    """A job of a study: its verb, its place, its outputs by name, its parameters, and whether a whole study has it.
+
+    `records` are those of the runs that a dump is of.
+    """
 
     verb: str
     place: Place
     outputs: tuple[str, ...]
     parameters: Parameters
     needed: bool = True
+    records: frozenset[str] = frozenset()
 
     def stated(self) -> Parameters:
         """The parameters as a statement has them: the keys of every draw follow from the seeds and the variant."""
@@ -121,4 +126,7 @@ def expected_jobs(study: Study) -> Iterator[ExpectedJob]:
 
 
 def _job(study: Study, verb: str, place: Place, outputs: tuple[str, ...], *, needed: bool = True) -> ExpectedJob:
-    return ExpectedJob(verb, place, outputs, PARAMETERS.get(verb, _names)(study, place), needed)
+    records: list[str] = []
+    if verb in DUMPS:
+        records = study.runs(layout.RECORD, place.cells[0] if isinstance(place, Pair) else place)
+    return ExpectedJob(verb, place, outputs, PARAMETERS.get(verb, _names)(study, place), needed, frozenset(records))

@@ -43,10 +43,6 @@ SPEC = {
 _OPTIONAL_PARTS = ("dataset", "images", "steps")
 # The places that an argument names with all of their names.
 PLACES = {"cell": Cell, "pair": Pair}
-_HELP = {
-    "checkpoint": "checkpoint of an interrupted run, to resume from; deleted when the run ends",
-    "threads": "threads for decoding images",
-}
 
 
 def verb(name: str) -> Verb:
@@ -74,7 +70,7 @@ def _arguments(job: JobFunction) -> typing.Iterator[tuple[str, Mapping[str, Any]
         yield f"--{option_of(name)}", {"metavar": "FILE", **several, **_required(job, name)}
     for name, parameter in job.aside.items():
         kind = {"type": int} if typing.get_args(parameter.annotation)[0] is int else {}
-        yield f"--{option_of(name)}", {"help": _HELP[name], **kind, **_required(job, name)}
+        yield f"--{option_of(name)}", {**kind, **_required(job, name)}
 
 
 def _required(job: JobFunction, name: str) -> dict[str, Any]:

@@ -42,7 +42,10 @@ def run(profile: str | None, words: Sequence[str]) -> int:
     """Run the study that is among the words, or that of this folder; return Snakemake's exit code."""
     study, snakemake = command(profile, words)
     study_files.require_readable(snakemake[1:])
-    _require_writable(Path(".snakemake"))
+    kept = Path(".snakemake")
+    # Snakemake would end in a traceback, even in a dry run.
+    if not os.access(kept if kept.exists() else kept.parent, os.W_OK):
+        raise BadInput(kept, "", "no permission to write", "a folder of your own")
     print(shlex.join(snakemake), file=sys.stderr, flush=True)
     code, received = _followed(snakemake)
     if code and received:
@@ -58,8 +61,11 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
     snakemake = Path(sys.executable).with_name("snakemake")
     if not snakemake.exists():
         raise BadInput(snakemake, "", "no such program", "Snakemake; pip install 'toolnoise[run]'")
-    folder = _folder(profile)
-    settings = _settings(folder)
+    # A profile's folder: a path, or one of this workflow; another one Snakemake finds itself.
+    places = [Path(profile), program.profile(profile)] if profile else []
+    folder = next((place for place in places if place.is_dir()), None)
+    file = folder and folder / "config.yaml"
+    settings = (config.read_yaml(file) if file and file.is_file() else None) or {}
     path = settings.get("configfile", "")
     study, further = _study(words, _shown(Path(os.path.realpath(folder / path))) if path else study_files.DEFAULT)
     chosen = [] if _names(words, "--configfile", "--configfiles") else ["--configfile", study]
@@ -70,17 +76,6 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
         chosen += [] if _names(words, "--logger") else ["--logger", "toolnoise"]
     # Last, since it takes one value: what follows may be a target.
     return study, [_shown(snakemake), *chosen, "--snakefile", _shown(SNAKEFILE), *further]
-
-
-def _folder(profile: str | None) -> Path | None:
-    """A profile's folder: a path, or one of this workflow; another one Snakemake finds itself."""
-    places = [Path(profile), program.profile(profile)] if profile else []
-    return next((place for place in places if place.is_dir()), None)
-
-
-def _settings(profile: Path | None) -> config.Config:
-    file = profile and profile / "config.yaml"
-    return (config.read_yaml(file) if file and file.is_file() else None) or {}
 
 
 def _only(profiles: config.Config, study: str) -> list[str]:
@@ -111,12 +106,6 @@ def _names(words: Sequence[str], *options: str) -> bool:
 def _shown(path: Path) -> str:
     """A path as a person would type it in this folder."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-
-
-def _require_writable(folder: Path) -> None:
-    """Refuse a folder that Snakemake may not make or write to: it would end in a traceback, even in a dry run."""
-    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
-        raise BadInput(folder, "", "no permission to write", "a folder of your own")
 
 
 def _followed(snakemake: Sequence[str]) -> tuple[int, list[signal.Signals]]:

@@ -1,8 +1,8 @@
-"""The summary of a finished study: its findings on one screen, or one line per cell, or the verdicts on claims."""
+"""The summary of a finished study: its findings on one screen, or the verdicts on claims."""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
 AGAIN = "toolnoise summary"
-# The metrics of a cell that are shown; all but the last are fractions.
-SHOWN = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
+# The metrics of a cell in JSON; all but the last are fractions.
+METRICS = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
 # Lines of the tables, and runs whose records are read for their times.
 MOST, MOST_TIMED = 9, 2000
 # What is read of a run's record.
@@ -38,10 +38,8 @@ Cells = Mapping[Cell, Rows]
 
 
 def as_text(study: Study) -> str:
-    """The findings, in at most 15 lines; where more of them can be read; and the page's path."""
-    lines = [*_findings(study), *_claims_decided(study)]
-    cells = f"each cell: {AGAIN} --cells; " if study.cells else ""
-    return "\n".join([*lines, f"{cells}the page: {as_given(study.path(layout.PAGE))}"])
+    """The findings, in at most 15 lines, and the page's path."""
+    return "\n".join([*_findings(study), *_claims_decided(study), f"the page: {as_given(study.path(layout.PAGE))}"])
 
 
 def claims(study: Study) -> str:
@@ -50,35 +48,17 @@ def claims(study: Study) -> str:
     return "no verdicts on claims yet: snakemake claims" if verdicts is None else "\n".join(paragraphs(verdicts))
 
 
-def table(study: Study) -> str:
-    """A table of the cells with accuracy, churn, weight distance and the control gate, and what is known of some."""
-    cells = [cell | {"dataset": dataset_name(cell["dataset"], study.synthetic())} for cell in _cells(study)]
-    classified = [cell for cell in cells if any(cell[name] is not None for name in SHOWN) or "measured" not in cell]
-    rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
-    lines = aligned(rows + [_row(cell) for cell in classified]) if classified else []
-    lines += _others(cells)
-    lines += map(_without_effect, filter(lambda cell: cell["without_effect"], cells))
-    emulated = study.emulated()
-    if emulated:
-        lines.append(f"implementation noise is emulated (reduction order) on: {', '.join(emulated)}")
-    adopted = [name for name, model in study.config["models"].items() if "adopted" in model]
-    if adopted:
-        lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
-    return "\n".join(lines)
-
-
 def as_json(study: Study) -> dict[str, Any]:
-    """The same as plain values, in fractions. What is undefined is null."""
-    values = {
+    """Every cell with its numbers, in fractions, and the verdicts on claims. What is undefined is null."""
+    verdicts = _verdicts(study)
+    whole = None if verdicts is None else verdicts[verdicts["part"] == WHOLE]
+    return {
         "cells": list(_cells(study)),
         "emulated": list(study.emulated()),
         "synthetic": list(study.synthetic()),
         "page": as_given(study.path(layout.PAGE)),
+        "claims": None if whole is None else whole[["paper", "claim", "says", "side", "verdict"]].to_dict("records"),
     }
-    verdicts = _verdicts(study)
-    whole = None if verdicts is None else verdicts[verdicts["part"] == WHOLE]
-    told = None if whole is None else whole[["paper", "claim", "says", "side", "verdict"]].to_dict("records")
-    return values | {"claims": told}
 
 
 def _claims_decided(study: Study) -> list[str]:
@@ -100,27 +80,26 @@ def _verdicts(study: Study) -> pd.DataFrame | None:
 
 def _cells(study: Study) -> Iterator[dict[str, Any]]:
     table = _stability(study)
-    table = table[table["group"] == ALL]
-    values = {Cell(*row[:4]): {} for row in table.itertuples(index=False)}
-    for row in table.itertuples(index=False):
-        values[Cell(*row[:4])][row.metric] = row
-    for cell, metrics in values.items():
-        numbers = {name: _value(metrics, name) for name in SHOWN}
-        control = cell.variant == "control"
-        # None of another variant, and of one run, which has nothing to equal.
-        bit_equal = control_gate.verdict(study.path(layout.GATE, cell)) if control else None
-        some = next(iter(metrics.values()))
-        runs = {"runs": int(some.n_runs), "diverged": int(some.n_missing)}
+    for place, rows in table[table["group"] == ALL].groupby(list(Cell._fields), sort=False):
+        cell = Cell(*place)
+        values = {row.metric: None if math.isnan(row.value) else float(row.value) for row in rows.itertuples()}
         # Of a training program that leaves values or a metric.
-        means = [name for name in metrics if name.endswith("_mean")] if "accuracy_mean" not in metrics else []
+        means = [name for name in values if name.endswith("_mean")] if "accuracy_mean" not in values else []
         others = [name for mean in means for name in (mean, f"{mean.removesuffix('_mean')}_sd")]
-        others += [name for name in ("mean_absolute_difference",) if name in metrics]
-        measured = {"measured": {name: _value(metrics, name) for name in others}} if others else {}
-        equal = _value(metrics, BIT_EQUAL) == 1
-        # A study may have had this cell before.
-        without_effect = _varying(study, cell) if equal and cell in study.seeds else []
-        verdicts = {"control_bit_equal": bit_equal, "without_effect": without_effect}
-        yield {**cell._asdict(), **runs, **numbers, **measured, **verdicts}
+        others += [name for name in ("mean_absolute_difference",) if name in values]
+        yield {
+            **cell._asdict(),
+            "runs": int(rows["n_runs"].iloc[0]),
+            "diverged": int(rows["n_missing"].iloc[0]),
+            **{name: values.get(name) for name in METRICS},
+            **({"measured": {name: values.get(name) for name in others}} if others else {}),
+            # None of another variant, and of one run, which has nothing to equal.
+            "control_bit_equal": control_gate.verdict(study.path(layout.GATE, cell))
+            if cell.variant == "control"
+            else None,
+            # A study may have had this cell before.
+            "without_effect": _varying(study, cell) if values.get(BIT_EQUAL) == 1 and cell in study.seeds else [],
+        }
 
 
 def _varying(study: Study, cell: Cell) -> list[str]:
@@ -128,56 +107,6 @@ def _varying(study: Study, cell: Cell) -> list[str]:
     model = study.config["models"][cell.model]
     separated = [] if "adopted" in model else model.get("sources", ALGORITHMIC)
     return [source for source in variant(cell.variant).varying if source in separated]
-
-
-def _without_effect(cell: dict[str, Any]) -> str:
-    place, sources = "/".join(cell[name] for name in Cell._fields), ", ".join(cell["without_effect"])
-    return f"{place}: the runs are bit-equal, so nothing that they leave depends on {sources}, which may vary"
-
-
-def _value(metrics: dict[str, Any], name: str) -> float | None:
-    """A metric of a cell, if it is defined."""
-    return None if name not in metrics or math.isnan(metrics[name].value) else float(metrics[name].value)
-
-
-def _row(cell: dict[str, Any]) -> tuple[str, ...]:
-    mean, spread, churn, distance = (cell[name] for name in SHOWN)
-    missing = f" ({cell['diverged']} diverged)" if cell["diverged"] else ""
-    return (
-        *(cell[name] for name in Cell._fields),
-        f"{cell['runs']}{missing}",
-        f"{_number(mean, 100, 2)} ± {_number(spread, 100, 2)}",
-        _number(churn, 100, 2),
-        _number(distance, 1, 4),
-        _gate(cell),
-    )
-
-
-def _gate(cell: dict[str, Any]) -> str:
-    if cell["variant"] != "control":
-        return ""
-    return "bit-equal" if cell["control_bit_equal"] else "one run: not checked"
-
-
-def _others(cells: Sequence[dict[str, Any]]) -> list[str]:
-    """A table of what programs measured that leave no classes: each metric with its value."""
-    rows = [
-        (*(cell[name] for name in Cell._fields), name, _number(value, 1, 4), _gate(cell))
-        for cell in cells
-        for name, value in cell.get("measured", {}).items()
-    ]
-    return ["", *aligned([(*Cell._fields, "metric", "value", "control"), *rows])] if rows else []
-
-
-def _number(value: float | None, scale: float, digits: int) -> str:
-    """A number in decimals; what they would round to zero has an exponent, and a plain 0 is exact."""
-    if value is None:
-        return "n/a"
-    if value == 0:
-        return "0"
-    scaled = value * scale
-    decimals = f"{scaled:.{digits}f}"
-    return decimals if float(decimals) else f"{scaled:.1e}".replace("e-0", "e-")
 
 
 # What a study found: how much each source of noise changes, and where the accuracy of all hides it
@@ -193,7 +122,9 @@ def _findings(study: Study) -> Iterator[str]:
     table = _stability(study)
     measured = what_varies.rows_by_cell(table)
     yield _head(study, measured, table)
-    yield from _emulated(study)
+    if emulated := study.emulated():
+        where = ", ".join(emulated) if len(emulated) < 4 else f"{len(emulated)} toolings"
+        yield f"implementation noise is emulated (reduction order) on {where}"
     variants = {
         variant: {cell: measured[cell] for cell in cells} for variant, cells in what_varies.by_variant(measured).items()
     }
@@ -240,12 +171,6 @@ def _head(study: Study, measured: Cells, table: pd.DataFrame) -> str:
     return "; ".join(said)
 
 
-def _emulated(study: Study) -> Iterator[str]:
-    if emulated := study.emulated():
-        where = ", ".join(emulated) if len(emulated) < 4 else f"{len(emulated)} toolings"
-        yield f"implementation noise is emulated (reduction order) on {where}"
-
-
 def _took(study: Study) -> str:
     """The time of all trainings and the processors, from the records of the runs."""
     places = [Path(study.path(layout.RECORD, cell, seed=seed)) for cell in study.cells for seed in study.seeds[cell]]
@@ -269,18 +194,16 @@ def _variant_row(study: Study, variant: str, called: str, measure: str, cells: C
     least, most = counts[min(counts)], counts[max(counts)]
     if least != most and least.endswith(draws := " draws") and most.endswith(draws):
         least = least.removesuffix(draws)
-    moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes(changed, shares=shares)}"
+    if variant == "control":
+        moved = what_varies.nothing([control_gate.verdict(study.path(layout.GATE, cell)) for cell in cells])
+    else:
+        moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes(changed, shares=shares)}"
     return (
         called,
-        _nothing(study, cells) if variant == "control" else moved,
+        moved,
         " to ".join(dict.fromkeys((least, most))),
         extent([row.value * (100 if shares else 1) for row in means]),
     )
-
-
-def _nothing(study: Study, cells: Iterable[Cell]) -> str:
-    """The verdict on Control."""
-    return what_varies.nothing([control_gate.verdict(study.path(layout.GATE, cell)) for cell in cells])
 
 
 def _hidden(study: Study) -> Iterator[str]:

@@ -23,9 +23,6 @@ def option(metavar: str | tuple[str, ...], says: str, **further: Any) -> Mapping
     return {"metavar": metavar, "help": says, **further}
 
 
-OF_THIS_FOLDER = {
-    "--study": option("FILE", "a configuration, or the study.json among its results (the only study of this folder)")
-}
 AS_JSON = {"--json": flag("print JSON")}
 
 
@@ -41,6 +38,13 @@ class Verb(NamedTuple):
     run: Callable[[argparse.Namespace], None]
     arguments: Arguments
     usage: str = ""  # of a verb whose further options are another program's
+
+
+def verb(
+    group: str, example: str, arguments: Arguments, usage: str = ""
+) -> Callable[[Callable[[argparse.Namespace], None]], Verb]:
+    """Make a verb of the function that performs it; its docstring is the help."""
+    return lambda run: Verb(group, (run.__doc__ or "").strip(), example, run, arguments, usage)
 
 
 def show(found: object) -> None:

@@ -13,7 +13,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,37 +26,18 @@ from toolnoise.base.progress import progress
 from toolnoise.provenance import repository
 from toolnoise.provenance.archive import TRAVELS
 from toolnoise.provenance.repository import Counted
-from toolnoise.provenance.statements import CODE, INPUT, LOCK, PACKAGE, TIME, UNKNOWN, output_of, path_for
-from toolnoise.provenance.tree import CHECKPOINTS, Results, Stated, Tree
+from toolnoise.provenance.statements import CODE, INPUT, LOCK, PACKAGE, TIME, UNKNOWN, Statement, output_of, path_for
+from toolnoise.provenance.tree import CHECKPOINTS, Results, Tree
 
-# The largest difference between the clocks of machines that share work, unless another is given.
+# The largest difference between the clocks of machines that share work.
 CLOCKS = timedelta(minutes=2)
 # Errors that comparing what a stranger may have written can raise.
 ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError)
 ODD = (*ODD, MemoryError, OSError, csv.Error)
-BLOCK = 1 << 18
 SHOWN = 3
 
 # A rule's findings: an artifact, by its name in statements, and what is wrong with it.
 Found = Iterator[tuple[str, str]]
-
-
-@dataclass
-class Evidence:
-    """What rules are asked about: a study's results, the digests of its files, and the time in UTC.
-
-    Clocks of machines may differ by `skew`. `stale` has the results that other code made, by the paths of their
-    statements, each with what has changed of it. Of a part, what a file rests on, it is not asked whether all is there.
-    Rules add `notes` of what they could not check.
-    """
-
-    tree: Tree
-    hashed: dict[str, str]
-    now: datetime
-    skew: timedelta = CLOCKS
-    is_part: bool = False
-    stale: dict[str, list[str]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
 
 
 class Rule(NamedTuple):
@@ -65,7 +45,7 @@ class Rule(NamedTuple):
 
     name: str
     says: str
-    check: Callable[[Evidence], Found]
+    check: Callable[[Tree], Found]
 
 
 class Finding(NamedTuple):
@@ -79,7 +59,7 @@ class Finding(NamedTuple):
 class Audit(NamedTuple):
     """The result of an audit; notes are what could not be checked here, or is worth knowing, and no fault."""
 
-    evidence: tuple[Evidence, ...]
+    studies: tuple[Tree, ...]
     rules: tuple[Rule, ...]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
@@ -87,7 +67,7 @@ class Audit(NamedTuple):
     @property
     def stale(self) -> dict[str, list[str]]:
         """The first outputs of stale results, each with what has changed since."""
-        return {output_of(one.tree.named(path)): what for one in self.evidence for path, what in one.stale.items()}
+        return {output_of(one.named(path)): what for one in self.studies for path, what in one.stale.items()}
 
     def is_clean(self, strict: bool) -> bool:
         """Whether there are no findings and, if `strict`, no stale results."""
@@ -95,7 +75,7 @@ class Audit(NamedTuple):
 
 
 def rule(check: Callable[..., Found], name: str = "", *given: Any) -> Rule:
-    """The rule with the name of its check, whose docstring is the promise; the check is given these before evidence."""
+    """The rule with the name of its check, whose docstring is the promise; these are given to it before the study."""
     return Rule(name or check.__name__, (check.__doc__ or "").strip(), functools.partial(check, *given))
 
 
@@ -104,8 +84,8 @@ def each(check: Callable[..., Found]) -> Callable[..., Found]:
 
     @functools.wraps(check)
     def over_all(*given: Any) -> Found:
-        for stated in given[-1].tree.statements:
-            yield from guarded(stated.statement.name, lambda of=stated: check(*given, of))
+        for statement in given[-1].statements:
+            yield from guarded(statement.name, lambda of=statement: check(*given, of))
 
     return over_all
 
@@ -125,11 +105,11 @@ def guarded(name: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Found:
 
 
 @each
-def changed(evidence: Evidence, stated: Stated) -> Found:
+def changed(tree: Tree, statement: Statement) -> Found:
     """Every file has the size and the SHA-256 in its statement."""
-    for output in stated.statement.outputs:
-        path = evidence.tree.inside(output.name)
-        found, digest = evidence.tree.files.get(path, output.size), evidence.hashed.get(path, output.sha256)
+    for output in statement.outputs:
+        path = tree.inside(output.name)
+        found, digest = tree.files.get(path, output.size), tree.hashed.get(path, output.sha256)
         if found != output.size:
             yield output.name, f"has {found} bytes; stated: {output.size}"
         elif digest != output.sha256:
@@ -137,18 +117,17 @@ def changed(evidence: Evidence, stated: Stated) -> Found:
 
 
 @each
-def missing(evidence: Evidence, stated: Stated) -> Found:
+def missing(tree: Tree, statement: Statement) -> Found:
     """Every file that a statement names as its output is there."""
-    for output in stated.statement.outputs:
-        if evidence.tree.inside(output.name) is None:
-            yield output.name, f"lies outside the study {evidence.tree.name!r}, whose statement names it"
-        elif evidence.tree.lacks(output.name):
+    for output in statement.outputs:
+        if tree.inside(output.name) is None:
+            yield output.name, f"lies outside the study {tree.name!r}, whose statement names it"
+        elif tree.lacks(output.name):
             yield output.name, "is stated but missing"
 
 
-def unknown(evidence: Evidence) -> Found:
+def unknown(tree: Tree) -> Found:
     """Every file is an output of one statement, which lies at its place and can be read; nothing else is there."""
-    tree = evidence.tree
     for path, what in (*tree.unreadable.items(), *tree.strange.items()):
         yield tree.named(path), str(what)
     for path in tree.files:
@@ -158,9 +137,9 @@ def unknown(evidence: Evidence) -> Found:
         if len(makers := tree.producers.get(path, ())) != 1:
             several = f"is an output of {len(makers)} statements: {', '.join(maker.path for maker in makers[:SHOWN])}"
             yield tree.named(path), several if makers else "has no statement"
-    for stated in tree.statements:
-        if (lies := tree.named(stated.path)) != (place := path_for(stated.statement.name).as_posix()):
-            yield stated.statement.name, f"its statement lies at {lies}; expected: {place}"
+    for statement in tree.statements:
+        if (lies := tree.named(statement.path)) != (place := path_for(statement.name).as_posix()):
+            yield statement.name, f"its statement lies at {lies}; expected: {place}"
 
 
 # Chains
@@ -168,9 +147,8 @@ def unknown(evidence: Evidence) -> Found:
 
 
 @each
-def inputs(evidence: Evidence, stated: Stated) -> Found:
+def inputs(tree: Tree, statement: Statement) -> Found:
     """Every input is the file that its job made; a chain ends in files from outside, packages and the repository."""
-    statement, tree = stated.statement, evidence.tree
     for needed in statement.dependencies:
         if needed.kind != INPUT and tree.inside(needed.name) is not None:
             yield statement.name, f"calls {needed.name}, a result, a {needed.kind}"
@@ -184,46 +162,46 @@ def inputs(evidence: Evidence, stated: Stated) -> Found:
         if maker is None:
             yield statement.name, f"no statement made its input {needed.name}"
             continue
-        made = next(output for output in maker.statement.outputs if output.name == needed.name)
+        made = next(output for output in maker.outputs if output.name == needed.name)
         if (made.sha256, made.size) != (needed.sha256, needed.size):
             yield needed.name, f"differs from the file that {statement.name} was made from ({needed.sha256})"
         # One that was made again since, with the same bits, is younger: a matter of times.
-        is_older = maker.statement.finished <= statement.started and not _may_be_from_elsewhere(stated, maker)
+        is_older = maker.finished <= statement.started and not _may_be_from_elsewhere(statement, maker)
         if is_older and needed.statement not in ("", maker.sha256):
             yield statement.name, f"names another statement of {needed.name} than the one that is here"
 
 
-def _may_be_from_elsewhere(stated: Stated, maker: Stated) -> bool:
+def _may_be_from_elsewhere(statement: Statement, maker: Statement) -> bool:
     """Whether a result may come from another site, where its input was made, too: data are prepared at each."""
-    return stated.statement.verb in TRAVELS and maker.statement.verb not in TRAVELS
+    return statement.verb in TRAVELS and maker.verb not in TRAVELS
 
 
 @each
-def order(evidence: Evidence, stated: Stated) -> Found:
+def order(tree: Tree, statement: Statement) -> Found:
     """Every job began after its inputs and its commit were made, and ended after it began, not in the future."""
-    statement, skew, host = stated.statement, evidence.skew, stated.statement.observed.get("host", "")
+    host = statement.observed.get("host", "")
     on = f" by the clock of {host}" if host else ""
     name, began, ended = statement.name, f"began at {statement.started:{TIME}}", f"ended at {statement.finished:{TIME}}"
     if statement.finished < statement.started:
         yield name, f"{ended}, before it {began}{on}"
-    if statement.finished > evidence.now + skew:
+    if statement.finished > datetime.now(UTC).replace(tzinfo=None) + CLOCKS:
         yield name, f"{ended}, in the future{on}"
     for needed in statement.inputs:
-        maker = evidence.tree.producer(needed.name)
-        is_its = maker and (needed.statement == maker.sha256 or not _may_be_from_elsewhere(stated, maker))
-        if is_its and maker.statement.finished > statement.started + skew:
+        maker = tree.producer(needed.name)
+        is_its = maker and (needed.statement == maker.sha256 or not _may_be_from_elsewhere(statement, maker))
+        if is_its and maker.finished > statement.started + CLOCKS:
             yield name, f"{began}{on}, before its input {needed.name} was made"
     when = repository.committed(statement.commit or "")
-    if when and statement.started < when - skew:
+    if when and statement.started < when - CLOCKS:
         yield name, f"{began}{on}, before its commit was made"
 
 
-def circles(evidence: Evidence) -> Found:
+def circles(tree: Tree) -> Found:
     """No file is made from itself, directly or through others."""
     made_from = {}
-    for stated in evidence.tree.statements:
-        makers = (evidence.tree.producer(needed.name) for needed in stated.statement.inputs)
-        made_from[stated.statement.name] = {maker.statement.name for maker in makers if maker}
+    for statement in tree.statements:
+        makers = (tree.producer(needed.name) for needed in statement.inputs)
+        made_from[statement.name] = {maker.name for maker in makers if maker}
     try:
         graphlib.TopologicalSorter(made_from).prepare()
     except graphlib.CycleError as error:
@@ -235,10 +213,9 @@ def circles(evidence: Evidence) -> Found:
 
 
 @each
-def code(evidence: Evidence, stated: Stated) -> Found:
+def code(tree: Tree, statement: Statement) -> Found:
     """Every module, resource and lock file behind a result is here or in its commit, and so are files of packages."""
-    statement = stated.statement
-    for file, standing in repository.standings(statement, evidence.tree.root):
+    for file, standing in repository.standings(statement, tree.root):
         if standing == UNKNOWN:
             yield statement.name, f"was made by a {file.name} that is neither here nor in its commit"
         elif standing == repository.DENIED:
@@ -251,9 +228,9 @@ def code(evidence: Evidence, stated: Stated) -> Found:
 
 
 @each
-def commit(_evidence: Evidence, stated: Stated) -> Found:
+def commit(_tree: Tree, statement: Statement) -> Found:
     """Every result states a commit that is in this repository, and whether the code was as there."""
-    statement, name, here = stated.statement, stated.statement.name, repository.commit()
+    name, here = statement.name, repository.commit()
     if statement.changes == UNKNOWN:
         yield name, f"was made by commit {statement.commit or UNKNOWN} with unknown changes"
     elif here is None:
@@ -269,48 +246,49 @@ def commit(_evidence: Evidence, stated: Stated) -> Found:
 
 
 @each
-def lock(_evidence: Evidence, stated: Stated) -> Found:
+def lock(_tree: Tree, statement: Statement) -> Found:
     """Every job that states a lock file ran with the versions that it pins."""
-    locks = stated.statement.made_of(LOCK)
+    locks = statement.made_of(LOCK)
     if len(locks) > 1 or any(one.name not in repository.LOCKS for one in locks):
-        yield stated.statement.name, f"was made in the environment of {', '.join(one.name for one in locks)}"
+        yield statement.name, f"was made in the environment of {', '.join(one.name for one in locks)}"
         return
     for needed in locks:
-        for wrong in repository.unpinned(stated.statement, needed):
-            yield stated.statement.name, f"was made with {wrong}"
+        for wrong in repository.unpinned(statement, needed):
+            yield statement.name, f"was made with {wrong}"
 
 
 # The root
 # --------
 
 
-def root(evidence: Evidence) -> Found:
+def root(tree: Tree) -> Found:
     """Every statement has the digest that the root, the statement of the page, has for it, and none is missing."""
-    yield from ((name, what) for name, what, is_ordinary in _not_under_root(evidence.tree) if not is_ordinary)
-
-
-def _not_under_root(tree: Tree) -> Iterator[tuple[str, str, bool]]:
-    """Statements that are not as the root names them, with what differs, and whether that is ordinary.
-
-    A job that the page does not wait for (a report, a measured speed) may be performed later: nothing names it.
-    """
-    top = tree.top
+    top, later = tree.top, []
     if top is None:
         return
-    named = dict(top.statement.chain or {})
-    used = {needed.name for stated in tree.statements for needed in stated.statement.inputs}
-    for stated in tree.statements:
-        digest = named.pop(tree.named(stated.path), None)
-        if stated is top or digest == stated.sha256:
+    named = dict(top.chain or {})
+    used = {needed.name for statement in tree.statements for needed in statement.inputs}
+    for name, statement in tree.by_name.items():
+        digest = named.pop(name, None)
+        if statement is top or digest == statement.sha256:
             continue
-        what = f"its statement has the SHA-256 {stated.sha256}; the root names {digest or 'no such statement'}"
+        # A job that the page does not wait for (a report, a measured speed) may be performed later: nothing names it.
         # Both times: a change of one alone is a change of a statement that was under the root.
-        is_later = digest is None or top.statement.finished < stated.statement.started <= stated.statement.finished
-        is_used = any(output.name in used for output in stated.statement.outputs)
-        yield stated.statement.name, what, is_later and not is_used
-    for name in named:
-        if tree.inside(name) not in tree.unreadable:
-            yield name, "is named by the root, and is missing", output_of(name) not in used
+        is_later = digest is None or top.finished < statement.started <= statement.finished
+        if is_later and not any(output.name in used for output in statement.outputs):
+            later.append(statement.name)
+        else:
+            what = f"its statement has the SHA-256 {statement.sha256}; the root names {digest or 'no such statement'}"
+            yield statement.name, what
+    for name in (name for name in named if tree.inside(name) not in tree.unreadable):
+        if output_of(name) in used:
+            yield name, "is named by the root, and is missing"
+        else:
+            later.append(name)
+    if later:
+        some = f"{', '.join(later[:SHOWN])}{' and more' * (len(later) > SHOWN)}"
+        what = f"{len(later)} statements are not as the root names them, or gone, and nothing rests on them: {some}"
+        tree.notes.append(what)
 
 
 # In reading order: problems with files explain most of the later findings.
@@ -327,80 +305,64 @@ RULES = (
 
 def examine(
     results: Results,
-    of_study: Callable[[Evidence], Sequence[Rule]] = lambda _evidence: (),
+    of_study: Callable[[Tree], Sequence[Rule]] = lambda _tree: (),
     counted: Counted = lambda _statement: None,
-    skew: timedelta = CLOCKS,
-    *,
-    is_part: bool = False,
 ) -> Audit:
     """Audit loaded results by the rules above, and by those that `of_study` has for each study.
 
     `counted` knows what counts of the present code of a job.
     """
     findings = [Finding("unknown", name, "lies beside the studies and belongs to none") for name in results.strays]
-    all_evidence, rules, notes = [], {one.name: one for one in RULES}, []
+    rules, notes = {one.name: one for one in RULES}, []
     for tree in results.trees:
-        now = datetime.now(UTC).replace(tzinfo=None)
-        evidence = Evidence(tree, hashed(tree), now, skew, is_part, _stale(tree, counted))
-        all_evidence.append(evidence)
-        for one in (*RULES, *of_study(evidence)):
+        tree.hashed.update(digests(tree))
+        for statement in tree.statements:
+            # Rules find what is wrong with a statement of which this cannot be known.
+            with contextlib.suppress(BadInput, *ODD):
+                if changes := repository.changed_since(statement, tree.root, counted):
+                    tree.stale[statement.path] = changes
+        for one in (*RULES, *of_study(tree)):
             rules.setdefault(one.name, one)
-            problems = guarded(tree.named("study.json"), lambda evidence=evidence, one=one: one.check(evidence))
+            problems = guarded(tree.named("study.json"), lambda tree=tree, one=one: one.check(tree))
             # Each finding is reported once, even if the rule finds it more than once.
             findings += [Finding(one.name, *problem) for problem in dict.fromkeys(problems)]
-        notes += [f"{tree.name}: {note}" for note in _notes(evidence)]
-    return Audit(tuple(all_evidence), tuple(rules.values()), tuple(findings), tuple(notes))
+        notes += [f"{tree.name}: {note}" for note in _notes(tree)]
+    return Audit(results.trees, tuple(rules.values()), tuple(findings), tuple(notes))
 
 
-def _stale(tree: Tree, counted: Counted) -> dict[str, list[str]]:
-    found = {}
-    for stated in tree.statements:
-        # Rules find what is wrong with a statement of which this cannot be known.
-        with contextlib.suppress(BadInput, *ODD):
-            found[stated.path] = repository.changed_since(stated.statement, tree.root, counted)
-    return {path: what for path, what in found.items() if what}
-
-
-def _notes(evidence: Evidence) -> Iterator[str]:
-    tree = evidence.tree
-    yield from evidence.notes
+def _notes(tree: Tree) -> Iterator[str]:
+    yield from tree.notes
     if tree.left_out:
         yield f"{len(tree.left_out)} files were left out of this archive: their digests are stated, they were not read"
-    if unlocked := sum(not stated.statement.made_of(LOCK) for stated in tree.statements):
+    if unlocked := sum(not statement.made_of(LOCK) for statement in tree.statements):
         yield f"{unlocked} statements name no lock file: the versions of a few packages are known, the others are not"
     if repository.commit() is None:
         yield "this program is not in a repository of its own: commits and changed code were not checked"
-    if later := [name for name, _, is_ordinary in _not_under_root(tree) if is_ordinary]:
-        some = f"{', '.join(later[:SHOWN])}{' and more' * (len(later) > SHOWN)}"
-        yield f"{len(later)} statements are not as the root names them, or gone, and nothing rests on them: {some}"
-    if any(stated.is_signed for stated in tree.statements):
+    if any(statement.is_signed for statement in tree.statements):
         yield "there are signatures: `--require-signature KEY` checks the root's"
 
 
-def hashed(tree: Tree) -> dict[str, str]:
+def digests(tree: Tree) -> dict[str, str]:
     """The digest of every file; the largest first, so that no thread ends with a long one.
 
-    A file that has another size than its statement says is not as stated: it is not read, however large it is.
+    A file that has another size than its statement says is not as stated: it is not read, however large it is. Threads
+    are fast enough: hashlib computes without the interpreter's lock.
     """
-    outputs = {(tree.inside(one.name), one.size) for made in tree.statements for one in made.statement.outputs}
+    outputs = {(tree.inside(one.name), one.size) for made in tree.statements for one in made.outputs}
     files = {path: size for path, size in tree.artifacts.items() if (path, size) in outputs}
     paths = sorted(files, key=lambda path: files[path], reverse=True)
     with progress("reading", sum(files.values()), "B") as bar, ThreadPoolExecutor() as pool:
-        digests = pool.map(lambda path: _digest(tree.root / path, bar.update), paths)
-        return tree.left_out | dict(zip(paths, digests, strict=True))
 
+        def digest(path: str) -> str:
+            try:
+                with open_plain(tree.root / path) as file:
+                    return hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                return f"not known ({faults.fault_name(error)})"
+            finally:
+                bar.update(files[path])
 
-def _digest(path: Path, done: Callable[[int], object]) -> str:
-    """A file's digest. Threads are fast enough: hashlib computes without the interpreter's lock."""
-    digest = hashlib.sha256()
-    try:
-        with open_plain(path) as file:
-            while block := file.read(BLOCK):
-                digest.update(block)
-                done(len(block))
-    except OSError as error:
-        return f"not known ({faults.fault_name(error)})"
-    return digest.hexdigest()
+        return tree.left_out | dict(zip(paths, pool.map(digest, paths), strict=True))
 
 
 # Showing
@@ -413,14 +375,14 @@ def as_json(audit: Audit, strict: bool) -> dict[str, Any]:
         "clean": audit.is_clean(strict),
         "studies": [
             {
-                "study": evidence.tree.name,
-                "folder": as_given(evidence.tree.root),
-                "files": len(evidence.tree.files),
-                "bytes": sum(evidence.tree.files.values()),
-                "statements": len(evidence.tree.statements),
-                "root": _root(evidence),
+                "study": tree.name,
+                "folder": as_given(tree.root),
+                "files": len(tree.files),
+                "bytes": sum(tree.files.values()),
+                "statements": len(tree.statements),
+                "root": _root(tree),
             }
-            for evidence in audit.evidence
+            for tree in audit.studies
         ],
         "findings": [finding._asdict() for finding in audit.findings],
         "stale": [{"artifact": name, "changed": changed} for name, changed in audit.stale.items()],
@@ -432,10 +394,10 @@ def as_text(audit: Audit, strict: bool) -> str:
     """The audit, for a person: one line if all is well."""
     lines = []
     for one in audit.rules:
-        found = [finding for finding in audit.findings if finding.rule == one.name]
-        lines += [f"{one.name}: {escaped(finding.artifact)}: {escaped(finding.what)}" for finding in found[:SHOWN]]
-        lines += [f"{one.name}: and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-        lines += [f"  promised: {one.says}", ""] if found else []
+        if found := [finding for finding in audit.findings if finding.rule == one.name]:
+            lines += [f"{one.name}: {escaped(finding.artifact)}: {escaped(finding.what)}" for finding in found[:SHOWN]]
+            lines += [f"{one.name}: and {len(found) - SHOWN} more"] * (len(found) > SHOWN)
+            lines += [f"  promised: {one.says}", ""]
     if audit.findings:
         lines += ["`toolnoise audit --repair` has Snakemake make damaged and missing files again"]
     lines += [f"note: {escaped(note)}" for note in audit.notes]
@@ -444,9 +406,9 @@ def as_text(audit: Audit, strict: bool) -> str:
 
 def _verdict(audit: Audit, strict: bool) -> str:
     """In one line."""
-    sizes = [size for evidence in audit.evidence for size in evidence.tree.files.values()]
+    sizes = [size for tree in audit.studies for size in tree.files.values()]
     roots = []
-    for one in audit.evidence:
+    for one in audit.studies:
         unrooted = "all that it rests on" if one.is_part else "no root: completeness unknown"
         roots.append(f"root {_root(one)}" if _root(one) else unrooted)
     stale = [f"{len(audit.stale)} results are stale: other code made them"] if audit.stale else []
@@ -455,9 +417,9 @@ def _verdict(audit: Audit, strict: bool) -> str:
     return f"{'clean' if audit.is_clean(strict) else 'not clean'}{found}: {about}"
 
 
-def _root(evidence: Evidence) -> str | None:
-    top = evidence.tree.top
-    return top.sha256 if top and not evidence.is_part else None
+def _root(tree: Tree) -> str | None:
+    top = tree.top
+    return top.sha256 if top and not tree.is_part else None
 
 
 # Repairing
@@ -473,14 +435,12 @@ def damaged(audit: Audit) -> dict[Path, list[str]]:
     Of each job it is the last file, as one is enough.
     """
     found: dict[Path, dict[str, None]] = {}
-    for evidence in audit.evidence:
-        tree = evidence.tree
-        of_statements = {tree.named(one.path): one for one in tree.statements}
+    for tree in audit.studies:
         for finding in audit.findings:
             artifact, path = finding.artifact, tree.inside(finding.artifact)
             is_scratch = path is None or path.startswith((f"{CHECKPOINTS}/", ".")) or "/." in path
             if finding.rule in REPAIRED and not is_scratch:
-                stated = of_statements.get(artifact) or tree.producer(artifact)
-                name = stated.statement.outputs[-1].name if stated else artifact
+                statement = tree.by_name.get(artifact) or tree.producer(artifact)
+                name = statement.outputs[-1].name if statement else artifact
                 found.setdefault(tree.root, {})[name] = None
     return {root: list(names) for root, names in found.items()}

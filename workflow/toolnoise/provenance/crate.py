@@ -27,7 +27,7 @@ from toolnoise.base.printing import escaped
 from toolnoise.base.program import path_of
 from toolnoise.provenance import repository, tree
 from toolnoise.provenance.statements import FOLDER, INPUT, PACKAGE, SOURCE, SUFFIX, TYPE, Artifact, Statement
-from toolnoise.provenance.tree import Stated, Tree
+from toolnoise.provenance.tree import Tree
 
 WORKFLOW = "workflow/Snakefile"
 PROFILES = {
@@ -78,10 +78,10 @@ class Writer:
             self.files[key] = self.add(identifier, "File", **self._described(artifact))
         return self.files[key]
 
-    def job(self, stated: Stated) -> Entity:
+    def job(self, statement: Statement) -> Entity:
         """The action of a statement, which is packed, too."""
-        statement, verb = stated.statement, stated.statement.verb
-        path = stated.path.removeprefix(f"{FOLDER}/").removesuffix(SUFFIX)
+        verb = statement.verb
+        path = statement.path.removeprefix(f"{FOLDER}/").removesuffix(SUFFIX)
         about = {"name": f"toolnoise {verb}", "softwareVersion": statement.versions.get("toolnoise", "unknown")}
         tool = self.add(f"#verb/{verb}", "SoftwareApplication", **about)
         told = [self._value(name, value) for name, value in statement.parameters.items()]
@@ -90,8 +90,8 @@ class Writer:
         self.link(job, "result", statement.outputs)
         if statement.command:
             job["description"] = shlex.join(("toolnoise", *statement.command))
-        own = Artifact(self.study.named(stated.path), files.sha256(self.study.root / stated.path))
-        self.pack(stated.path, own, about=job, conformsTo={"@id": TYPE})
+        own = Artifact(self.study.named(statement.path), files.sha256(self.study.root / statement.path))
+        self.pack(statement.path, own, about=job, conformsTo={"@id": TYPE})
         return job
 
     def action(self, identifier: str, name: str, tool: Entity, *done: Statement) -> Entity:
@@ -128,9 +128,7 @@ def export(results: Path, out: Path, embed: bool, licence: str = "") -> tuple[in
         raise BadInput(out, "", "lies among the results", "a folder or .zip file elsewhere")
     if not zipped and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(out, "", "already exists", "a new or empty folder, or a .zip file")
-    study = tree.load_study(results)
-    for error in study.unreadable.values():
-        raise error
+    study = tree.load_readable(results)
     if not study.statements:
         raise BadInput(study.root, "", "has no statements", "a study's results, such as results/demo")
     try:
@@ -148,7 +146,7 @@ def export(results: Path, out: Path, embed: bool, licence: str = "") -> tuple[in
 
 def _written(study: Tree, embed: bool, licence: str) -> Writer:
     """The crate of a study, whose files are not copied yet."""
-    done = [stated.statement for stated in study.statements]
+    done = study.statements
     last = max(done, key=lambda one: one.finished)
     writer = Writer(study, last.finished.date().isoformat())
     outputs = [output for one in done for output in one.outputs]
@@ -167,7 +165,7 @@ def _written(study: Tree, embed: bool, licence: str) -> Writer:
         lang_version=last.versions.get("snakemake", "unknown"),
         properties={"name": "toolnoise", "version": last.commit or last.versions.get("toolnoise", "unknown")},
     )
-    jobs = [writer.job(stated) for stated in study.statements]
+    jobs = [writer.job(statement) for statement in study.statements]
     writer.link(workflow, "hasPart", (), [one for name, one in writer.entities.items() if name.startswith("#verb/")])
     read = {(one.name, one.sha256) for statement in done for one in statement.dependencies}
     outside = dict.fromkeys(one for statement in done for one in statement.made_of(SOURCE, PACKAGE))

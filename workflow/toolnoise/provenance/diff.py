@@ -112,7 +112,7 @@ def _timed(study: Tree) -> set[str | None]:
     before = -1
     while len(timed) > before:
         before = len(timed)
-        for _, statement, *_ in study.statements:
+        for statement in study.statements:
             read = timed & {study.inside(needed.name) for needed in statement.inputs}
             follows = any(path and not path.startswith("page/") for path in read)
             timed |= {study.inside(made.name) for made in statement.outputs if made.timed or follows}
@@ -124,7 +124,7 @@ def _made_from(study_a: Tree, study_b: Tree) -> Differences:
     pairs = [
         (made[0], study_b.producers[path][0]) for path, made in study_a.producers.items() if path in study_b.producers
     ]
-    parts = merged(_differences(*(_origins(made.statement, SOURCE, PACKAGE) for made in pair)) for pair in pairs)
+    parts = merged(_differences(*(_origins(made, SOURCE, PACKAGE) for made in pair)) for pair in pairs)
     paths = [study.root / tree.STUDY_FILE for study in (study_a, study_b)]
     if all(path.is_file() for path in paths):
         parts["spec"] = _rows(*map(read_json, paths))
@@ -261,10 +261,10 @@ def _first_byte(path_a: Path, path_b: Path) -> int | None:
 # As lines for a person, by the names that --json has
 
 # Items listed of a long list, and rows of a long table.
-LISTED = 10
+LISTED, LONGEST_TABLE = 10, 20
 # Enough digits to distinguish two digests by eye.
 DIGITS = 12
-# What is told as A's and B's.
+# What is reported as A's and B's.
 PAIRS = ("emulated_noise", "moved_bit", "epochs", "status", "test_accuracy", "test_loss", "train_loss", "accuracy")
 LABELS = {
     "initial_equal": "initial weights equal",
@@ -277,12 +277,12 @@ LABELS = {
 def as_text(compared: Mapping[str, Any]) -> str:
     """The differences between A and B."""
     lines = [f"A  {escaped(compared['a'])}", f"B  {escaped(compared['b'])}", ""]
-    told = {"run": _run, "cell": _cell, "results": _study}[compared["kind"]]
+    shown = {"run": _of_run, "cell": _of_cell, "results": _of_study}[compared["kind"]]
     for part in compared.get("studies", [compared]):
         lines += [f"study {escaped(part['name'])}"] if "name" in part else []
-        lines += [*_origins_as_text(part["made_from"]), "", *told(part), ""]
+        lines += [*_origins_as_text(part["made_from"]), "", *_lines(shown(part)), ""]
     if compared["kind"] == "results":
-        lines += _facts({f"only_{side}": compared[f"only_{side}"] for side in "ab"})
+        lines += _lines({f"only_{side}": compared[f"only_{side}"] for side in "ab"})
         equal = "every file except times"
     else:
         missing = _not_compared(compared.get("runs", [compared]))
@@ -316,61 +316,58 @@ def _change(old: Any, new: Any) -> str:
     return escaped(" -> ".join(text[:DIGITS] if re.fullmatch(r"[0-9a-f]{40,64}", text) else text for text in texts))
 
 
-def _run(compared: Mapping[str, Any]) -> Iterator[str]:
-    parted = dict(compared["parting"])
-    tensors = [row for row in parted.pop("tensors") if row["l2"] != 0]
-    arrays = [f"{escaped(row['array'])}: {escaped(row['first'])}" for row in compared["other_arrays"]["differ"]]
-    yield from (*_facts(parted), "", *_table(tensors[:LISTED]), *_more(tensors), "", *arrays[:LISTED], *_more(arrays))
-    yield from ("", "predictions", *_facts(compared["predictions"]))
+def _of_run(compared: Mapping[str, Any]) -> dict[str, Any]:
+    tensors = [row for row in compared["parting"]["tensors"] if row["l2"] != 0]
+    arrays, predictions = compared["other_arrays"]["differ"], compared["predictions"]
+    return {**compared["parting"], "tensors": tensors, "other_arrays": arrays, "predictions": predictions}
 
 
-def _cell(compared: Mapping[str, Any]) -> Iterator[str]:
+def _of_cell(compared: Mapping[str, Any]) -> dict[str, Any]:
     rows = []
     for run in compared["runs"]:
         parted, predictions = run["parting"], run["predictions"]
         row = {"seed": run["seeds"][0], "equal": run["equal"], "first_epoch": parted["weights_differ_from_epoch"]}
         row |= {name: predictions[name] for name in ("churn", "mean_absolute_difference") if name in predictions}
         rows.append(row | {"l2_unit": parted["l2_unit"], "test_accuracy": _pair(*parted["test_accuracy"])})
-    yield from (*_table(rows), "")
     arrays = dict.fromkeys(row["array"] for run in compared["runs"] for row in run["other_arrays"]["differ"])
-    yield from _facts({**compared["seeds"], "other_arrays_that_differ": [*arrays], **compared["summary"]})
     means = [{"mean_of": name, **about} for name, about in compared["summary"]["metrics"].items() if about["n_runs"]]
-    yield from ("", *_table(means), "", _not_compared(compared["runs"]))
+    facts = {**compared["seeds"], "other_arrays_that_differ": [*arrays], **compared["summary"]}
+    return facts | {"metrics": means, "by_seed": rows, "not_compared": _not_compared(compared["runs"]) or None}
 
 
-def _study(compared: Mapping[str, Any]) -> Iterator[str]:
-    yield from _facts({name: value for name, value in compared.items() if name not in ("name", "differ", "cells")})
-    differ, rows = compared["differ"], []
-    yield from (f"differs: {escaped(row['path'])}, {escaped(row['first'])}" for row in differ[:LISTED])
-    yield from _more(differ)
+def _of_study(compared: Mapping[str, Any]) -> dict[str, Any]:
+    rows = []
     for cell in compared["cells"]:
         summary = dict(cell.get("summary", {}))
         means = {name: about["value"] for name, about in summary.pop("metrics", {}).items() if about["n_runs"]}
         equal = f"only in {cell['only'].upper()}" if "only" in cell else cell["equal"]
         rows.append({"cell": cell["cell"], "equal": equal, **summary, **means})
-        if "damaged" in cell:
-            yield f"cannot be compared: {escaped(cell['cell'])}: {escaped(cell['damaged'])}"
-    yield from ("", *_table(rows))
+    damaged = [f"{cell['cell']}: {cell['damaged']}" for cell in compared["cells"] if "damaged" in cell]
+    facts = {name: value for name, value in compared.items() if name not in ("name", "made_from")}
+    return facts | {"cannot_be_compared": damaged, "cells": rows}
 
 
-def _facts(values: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each value but those that are absent or empty, or have a table."""
+def _lines(values: Mapping[str, Any]) -> list[str]:
+    """A line for each value that is not absent or empty; then the tables, and what has values of its own."""
+    facts, parts = [], []
     for name, value in values.items():
-        if name in PAIRS and value != [None, None]:
-            yield f"{_label(name):<26} {_pair(*value)}"
-        elif name not in PAIRS and value is not None and value != [] and not isinstance(value, dict):
-            yield f"{_label(name):<26} {_text(value)}"
+        if isinstance(value, Mapping):
+            parts += ["", _label(name), *_lines(value)]
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            more = [f"... and {len(value) - LONGEST_TABLE} more"] if len(value) > LONGEST_TABLE else []
+            parts += ["", *_table(value[:LONGEST_TABLE]), *more]
+        elif name in PAIRS and value != [None, None]:
+            facts.append(f"{_label(name):<26} {_pair(*value)}")
+        elif name not in PAIRS and value is not None and value != []:
+            facts.append(f"{_label(name):<26} {_text(value)}")
+    return facts + parts
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Rows as aligned columns, by the names in all of them."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[_text(row[name]) if name in row else "" for name in names] for row in rows]
-    return aligned([[_label(name) for name in names], *cells]) if rows else []
-
-
-def _more(values: Sequence[Any]) -> list[str]:
-    return [f"... and {len(values) - LISTED} more"] if len(values) > LISTED else []
+    return aligned([[_label(name) for name in names], *cells])
 
 
 def _label(name: str) -> str:

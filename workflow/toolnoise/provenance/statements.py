@@ -89,7 +89,11 @@ class Artifact(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """The record of a job."""
+    """The record of a job.
+
+    Of one that was read among the results of a study: the path of its file there, its digest, and whether it has
+    signatures.
+    """
 
     verb: str
     outputs: tuple[Artifact, ...]
@@ -106,6 +110,9 @@ class Statement(NamedTuple):
     command: tuple[str, ...] = ()  # what did the job; not known of jobs of earlier versions
     unrepeatable: str = ""  # why the outputs cannot be made again
     counted: str = ""  # the digest of what counts of the code: another one is a reason to make the outputs again
+    path: str = ""
+    sha256: str = ""
+    is_signed: bool = False
 
     @property
     def name(self) -> str:
@@ -208,11 +215,11 @@ def opened(signed: Envelope, path: str | Path) -> Statement:
         details = _at(about, "predicate", "runDetails")
         metadata = _at(details, "metadata")
         verb = BUILD_TYPE.fullmatch(_at(definition, "buildType", kind=str))
-        outputs = tuple(map(_output, _at(about, "subject", kind=list)))
+        outputs = tuple(_artifact(one, is_output=True) for one in _at(about, "subject", kind=list))
         if not verb or not outputs:
             raise ValueError(f"{definition['buildType']!r} is no job of toolnoise, or has no output")
         described = _at(definition, "resolvedDependencies", kind=list)
-        dependencies = tuple(map(_dependency, described))
+        dependencies = tuple(map(_artifact, described))
         of_commits = [notes for notes in map(_notes, described) if notes.get("kind") == COMMIT]
         changes = UNKNOWN if COMMIT_IS in metadata else None
         chain = _at(internal, CHAIN) if internal.get(CHAIN) is not None else None
@@ -251,29 +258,19 @@ def _changes(notes: dict[str, Any]) -> str | None:
     return None if notes.get("dirty", False) is False else UNKNOWN
 
 
-def _output(about: Any) -> Artifact:
-    artifact = _artifact(about, "sha256")
-    if artifact.size is None:
-        raise ValueError(f"{artifact.name!r} has no size")
-    return artifact
-
-
-def _dependency(about: Any) -> Artifact:
-    kind = _notes(about).get("kind")
-    if kind not in KINDS:
-        raise ValueError(f"{kind!r} is no kind of dependency")
-    return _artifact(about, "gitCommit" if kind == COMMIT else "sha256")
-
-
-def _artifact(about: Any, algorithm: str) -> Artifact:
+def _artifact(about: Any, *, is_output: bool = False) -> Artifact:
+    """An output, or a dependency of one of the kinds, from its descriptor."""
     name, digest, notes = _at(about, "name", kind=str), _at(about, "digest"), _notes(about)
-    sha, size = _at(digest, algorithm, kind=str), notes.get("size")
-    # Nothing here reads a second digest, so it could contradict the first, and be what somebody else reads.
-    if len(digest) > 1 or not re.fullmatch(r"[0-9a-f]{64}" + "|[0-9a-f]{40}" * (algorithm == "gitCommit"), sha):
-        raise ValueError(f"{name!r} does not have one digest, {algorithm}")
-    if size is not None and (type(size) is not int or size < 0):
-        raise ValueError(f"{name!r} has a size of {size!r}")
+    if not is_output and notes.get("kind") not in KINDS:
+        raise ValueError(f"{notes.get('kind')!r} is no kind of dependency")
     role, kind, made_by = (str(notes.get(key, "")) for key in ("role", "kind", "statement"))
+    is_commit = kind == COMMIT and not is_output
+    sha, size = _at(digest, "gitCommit" if is_commit else "sha256", kind=str), notes.get("size")
+    # Nothing here reads a second digest, so it could contradict the first, and be what somebody else reads.
+    if len(digest) > 1 or not re.fullmatch(r"[0-9a-f]{64}" + "|[0-9a-f]{40}" * is_commit, sha):
+        raise ValueError(f"{name!r} does not have one digest, {'gitCommit' if is_commit else 'sha256'}")
+    if (size is not None or is_output) and (type(size) is not int or size < 0):
+        raise ValueError(f"{name!r} has a size of {size!r}")
     return Artifact(name, sha, size, role, kind, str(about.get("uri", "")), notes.get("timed") is True, made_by)
 
 

@@ -5,6 +5,7 @@ listed and never opened. An unreadable statement is listed with its error. Names
 names that were found, and never used as paths.
 """
 
+import functools
 import os
 import stat
 from collections import Counter
@@ -30,15 +31,6 @@ WANTED = "a results folder, or the folder of one study in it"
 LARGEST_STATEMENT = LARGEST_TEXT
 
 
-class Stated(NamedTuple):
-    """A statement, the path of its file in the study, its digest, and whether it has signatures."""
-
-    path: str
-    statement: Statement
-    sha256: str = ""
-    is_signed: bool = False
-
-
 @dataclass(frozen=True)
 class Tree:
     """One study's results. All paths are relative to `root`, with slashes.
@@ -47,23 +39,35 @@ class Tree:
     maps everything else, and whatever cannot be examined, to a description. `statements` are the readable ones;
     `unreadable` maps the others to their errors. `producers` maps a file to the statements that list it as an output
     (more than one is a finding; the file itself may be missing). `left_out` are the digests of files that an archive
-    lacks.
+    lacks. Of a part, what a file rests on, nobody asks whether all is there.
+
+    An audit adds the digests of the files; the results that other code made, by the paths of their statements, each
+    with what has changed of it; and notes of what could not be checked.
     """
 
     name: str
     root: Path
     files: dict[str, int]
     strange: dict[str, str]
-    statements: tuple[Stated, ...]
+    statements: tuple[Statement, ...]
     unreadable: dict[str, BadInput]
-    producers: dict[str, tuple[Stated, ...]]
+    producers: dict[str, tuple[Statement, ...]]
     left_out: dict[str, str] = field(default_factory=dict)
+    is_part: bool = False
+    hashed: dict[str, str] = field(default_factory=dict)
+    stale: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def artifacts(self) -> dict[str, int]:
         """The files that should have a statement, with their sizes."""
         aside = {FOLDER, CHECKPOINTS} | ({LEFT_OUT} if self.left_out else set())
         return {path: size for path, size in self.files.items() if path.partition("/")[0] not in aside}
+
+    @functools.cached_property
+    def by_name(self) -> dict[str, Statement]:
+        """The statements by their names, as the root has them."""
+        return {self.named(statement.path): statement for statement in self.statements}
 
     def inside(self, name: str) -> str | None:
         """The path in the study of a name in a statement; None if it lies outside this study's results."""
@@ -79,30 +83,30 @@ class Tree:
         path = self.inside(name)
         return path not in self.files and path not in self.left_out
 
-    def producer(self, name: str) -> Stated | None:
+    def producer(self, name: str) -> Statement | None:
         """The statement that has an artifact, by its name in statements, as an output."""
         return next(iter(self.producers.get(self.inside(name) or "", ())), None)
 
     @property
-    def top(self) -> Stated | None:
+    def top(self) -> Statement | None:
         """The root: the statement that has the digests of all others, the last of them if there are several."""
-        roots = [one for one in self.statements if one.statement.chain is not None]
-        return max(roots, key=lambda one: one.statement.finished, default=None)
+        roots = [one for one in self.statements if one.chain is not None]
+        return max(roots, key=lambda one: one.finished, default=None)
 
     def behind(self, path: str) -> "Tree":
         """What a file rests on: the statement of its job, those of its inputs and so on, with all of their files."""
         waiting = [*self.producers.get(path, ()), *(one for one in self.statements if one.path == path)]
         if not waiting:
             raise BadInput(self.root / path, "", "has no statement", "a file that a job made, or its statement")
-        wanted: dict[str, Stated] = {}
+        wanted: dict[str, Statement] = {}
         while waiting:
-            stated = waiting.pop()
-            if stated.path not in wanted:
-                wanted[stated.path] = stated
-                waiting += filter(None, (self.producer(needed.name) for needed in stated.statement.inputs))
-        outputs = {self.inside(output.name) for one in wanted.values() for output in one.statement.outputs}
+            statement = waiting.pop()
+            if statement.path not in wanted:
+                wanted[statement.path] = statement
+                waiting += filter(None, (self.producer(needed.name) for needed in statement.inputs))
+        outputs = {self.inside(output.name) for one in wanted.values() for output in one.outputs}
         kept = {path: size for path, size in self.files.items() if path in wanted or path in outputs}
-        return replace(self, files=kept, strange={}, statements=tuple(wanted.values()), unreadable={})
+        return replace(self, files=kept, strange={}, statements=tuple(wanted.values()), unreadable={}, is_part=True)
 
 
 class Results(NamedTuple):
@@ -131,6 +135,14 @@ def load(folder: str | Path) -> Results:
     return Results(tuple(load_study(root / entry.name) for entry in folders), strays)
 
 
+def load_readable(root: Path) -> Tree:
+    """One study's results, all of whose statements can be read."""
+    study = load_study(root)
+    for error in study.unreadable.values():
+        raise error
+    return study
+
+
 def study_of(path: str | Path) -> Path | None:
     """The folder of the study that a file lies in, by its statements."""
     return next((place for place in Path(path).absolute().parents if (place / FOLDER).is_dir()), None)
@@ -139,23 +151,23 @@ def study_of(path: str | Path) -> Path | None:
 def load_study(root: Path) -> Tree:
     """One study's results."""
     files, strange = _walk(root)
-    stated, unreadable = [], {}
+    readable_ones, unreadable = [], {}
     # Dependencies repeat in many statements: one object for each, or large studies fill the memory.
     seen: dict[Artifact, Artifact] = {}
     for path in files:
         if path.startswith(f"{FOLDER}/") and path != f"{FOLDER}/{LEFT_OUT}{SUFFIX}":
             try:
                 one = _read_statement(root, path, files[path])
-                shared = tuple(seen.setdefault(needed, needed) for needed in one.statement.dependencies)
-                stated.append(one._replace(statement=one.statement._replace(dependencies=shared)))
+                shared = tuple(seen.setdefault(needed, needed) for needed in one.dependencies)
+                readable_ones.append(one._replace(dependencies=shared))
             except BadInput as error:
                 unreadable[path] = error
     # The folder may have another name than the study.
-    names = Counter(one.statement.name.split("/")[1] for one in stated if one.statement.name.startswith(f"{RESULTS}/"))
+    names = Counter(one.name.split("/")[1] for one in readable_ones if one.name.startswith(f"{RESULTS}/"))
     name = next((name for name, _ in names.most_common(1)), root.resolve().name)
-    tree = Tree(name, root, files, strange, tuple(stated), unreadable, {}, _left_out(root, files))
-    for one in stated:
-        for path in {tree.inside(output.name) for output in one.statement.outputs} - {None}:
+    tree = Tree(name, root, files, strange, tuple(readable_ones), unreadable, {}, _left_out(root, files))
+    for one in readable_ones:
+        for path in {tree.inside(output.name) for output in one.outputs} - {None}:
             tree.producers[path] = (*tree.producers.get(path, ()), one)
     return tree
 
@@ -199,10 +211,11 @@ def _left_out(root: Path, files: dict[str, int]) -> dict[str, str]:
     return {path: str(digest) for path, digest in found if path not in files and path.endswith(LARGE)}
 
 
-def _read_statement(root: Path, path: str, size: int) -> Stated:
+def _read_statement(root: Path, path: str, size: int) -> Statement:
     """The statement in a file of a study, of this size."""
     if not path.endswith(SUFFIX) or size > LARGEST_STATEMENT:
         wanted = f"a name that ends in {SUFFIX}, and at most {LARGEST_STATEMENT} bytes"
         raise BadInput(root / path, "", f"is no statement, with {size} bytes", wanted)
     signed = statements.unpack(read_plain(root / path, statements.WANTED), root / path)
-    return Stated(path, statements.opened(signed, root / path), signed.sha256(), bool(signed.signatures))
+    about = {"path": path, "sha256": signed.sha256(), "is_signed": bool(signed.signatures)}
+    return statements.opened(signed, root / path)._replace(**about)

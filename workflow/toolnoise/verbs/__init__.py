@@ -1,4 +1,4 @@
-"""The verbs that people call, each with its arguments, help, group and function (`VERB`).
+"""The verbs that people call, each a function with its arguments, help and group.
 
 `toolnoise --help` imports all of them, so each imports what takes long when it is called.
 """

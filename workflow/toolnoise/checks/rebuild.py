@@ -1,8 +1,8 @@
 """Results made again from their statements, in a scratch folder, and compared bit for bit with the stated digests.
 
 The folder has the stated inputs under their stated names, each verified. There the statement's command is performed, by
-the code that the statement names. Inputs that are not here are made again first. What differs of the machine and the
-programs is told by the new statement. Files with times are compared without their times, with the files here.
+the code that the statement names. What differs of the machine and the programs is in the new statement. Files with
+times are compared without their times, with the files here.
 """
 
 import functools
@@ -24,9 +24,14 @@ from toolnoise.base import environment, files, program
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import counted, escaped
+from toolnoise.base.spec import Spec
+from toolnoise.datasets import fetching
+from toolnoise.engines import serving
+from toolnoise.measures import two_runs
 from toolnoise.provenance import diff, repository, statements, tree
 from toolnoise.provenance.statements import CODE, FOLDER, LOCK, PACKAGE, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.provenance.tree import Tree
+from toolnoise.study import environments
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
 WANTED = "a run, or any file under results that has a statement"
@@ -58,15 +63,6 @@ class Job(NamedTuple):
         return self.statement.verb + (NOISY if noisy else "")
 
 
-class JobFacts(NamedTuple):
-    """What only those know who know what jobs do."""
-
-    why_not: Callable[[Statement], str]  # why this machine, or any, cannot do a job again; empty if it can
-    digest: Callable[[Path], str]  # of a file or a folder from outside
-    parting: Callable[[Path, Path], str]  # where two trainings part, by their records
-    used: tuple[Path, ...] = ()  # folders that jobs use
-
-
 class Rebuilt(NamedTuple):
     """The outcome of a rebuild: the verdict, and what explains it."""
 
@@ -91,11 +87,11 @@ def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
         asked = f"{place.relative_to(root).as_posix()}/" if root and root != place else ""
         found = []
         for study in studies:
-            for stated in study.statements:
+            for statement in study.statements:
                 # A statement, one of its outputs, or a folder with one of these.
-                made = (study.inside(output.name) for output in stated.statement.outputs)
-                if any(f"{name}/".startswith(asked) for name in (stated.path, *made)):
-                    found.append(Job(study, stated.statement))
+                made = (study.inside(output.name) for output in statement.outputs)
+                if any(f"{name}/".startswith(asked) for name in (statement.path, *made)):
+                    found.append(Job(study, statement))
         if not found:
             unreadable = (error for study in studies for error in study.unreadable.values())
             raise next(unreadable, BadInput(path, "", "has no statement", WANTED))
@@ -116,21 +112,18 @@ def sampled(jobs: Iterable[Job], count: int, seed: int) -> list[Job]:
     return [job for job in turns if job][:count]
 
 
-def made_again(jobs: list[Job], facts: JobFacts, *, keep: bool = False) -> Iterator[Rebuilt]:
-    """Make the outputs of each job again; the scratch folder is deleted afterwards unless `keep`."""
+def made_again(jobs: list[Job]) -> Iterator[Rebuilt]:
+    """Make the outputs of each job again, in a scratch folder that is deleted afterwards."""
     for number, job in enumerate(jobs, 1):
         took = (job.statement.finished - job.statement.started).total_seconds()
         print(f"{number} of {len(jobs)}: {job.called} (took {took:.0f} s)", file=sys.stderr, flush=True)
-        scratch = Path(tempfile.mkdtemp(prefix="toolnoise-rebuild-")).resolve()
-        try:
-            outcome = _compared(job, *_performed(job, scratch, facts, {}), facts)
-        except (Refused, BadInput) as error:
-            why, verdict = (*error.args, LACKING)[:2]
-            outcome = Rebuilt(job, verdict, (why,))
-        finally:
-            if not keep:
-                shutil.rmtree(scratch)
-        yield outcome._replace(lines=(*outcome.lines, f"kept in {scratch}")) if keep else outcome
+        with tempfile.TemporaryDirectory(prefix="toolnoise-rebuild-") as scratch:
+            try:
+                outcome = _compared(job, *_performed(job, Path(scratch).resolve()))
+            except (Refused, BadInput) as error:
+                why, verdict = (*error.args, LACKING)[:2]
+                outcome = Rebuilt(job, verdict, (why,))
+        yield outcome
 
 
 def report(outcomes: Iterable[Rebuilt]) -> int:
@@ -149,13 +142,10 @@ def report(outcomes: Iterable[Rebuilt]) -> int:
 # ----------
 
 
-def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> tuple[Path, str]:
-    """Perform a job in a folder with all that it reads, verified; returns the folder, and a name for the code.
-
-    `again` has the folders of the jobs that were performed again because their outputs are not here.
-    """
+def _performed(job: Job, scratch: Path) -> tuple[Path, str]:
+    """Perform a job in a folder with all that it reads, verified; returns the folder, and a name for the code."""
     statement, user = job.statement, Path(as_given(job.tree.root)).absolute().parent.parent
-    if why := statement.unrepeatable or facts.why_not(statement):
+    if why := statement.unrepeatable or _why_not_here(statement):
         raise Refused(why, CANNOT)
     if statement.command[:1] != (statement.verb,):
         raise Refused(f"its statement has no command; `toolnoise rebuild` at its commit, {statement.commit}, can do it")
@@ -170,38 +160,36 @@ def _performed(job: Job, scratch: Path, facts: JobFacts, again: dict[str, Path])
     for needed in statement.inputs:
         inside = job.tree.inside(needed.name)
         there = job.tree.root / inside if inside else user / needed.name
-        if not there.exists() and (stated := job.tree.producer(needed.name)):
-            there = _made_first(Job(job.tree, stated.statement), needed.name, scratch, facts, again)
         _require(needed, there)
         _link(folder / needed.name, there)
     for source, path in outside.items():
-        _require(source, user / path, facts.digest)
+        _require(source, user / path, lambda path: fetching.verified({"path": str(path)})["sha256"])
         _link(folder / path, user / path)
     for needed in statement.made_of(PACKAGE):
         package = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@.+", needed.uri)
         if not package or not repository.versions(package[1]):
             raise Refused(f"no installed package has {needed.name} ({needed.uri})")
         _require(needed, repository.installed_file(package[1], needed.name))
-    for used in facts.used:
-        _link(folder / used, Path.cwd() / used)
+    _link(folder / environments.FOLDER, Path.cwd() / environments.FOLDER)
     lay_out_own(statement, user, folder)
     code, called = package_of(statement, scratch / "code")
     _run(list(statement.command), folder, _variables(statement, code))
     return folder, called
 
 
-def _made_first(maker: Job, name: str, scratch: Path, facts: JobFacts, again: dict[str, Path]) -> Path:
-    """A file that is not here, made again by the job that made it."""
-    if maker.statement.name not in again:
-        print(f"    first {maker.called}, which is not here", file=sys.stderr, flush=True)
-        place = scratch / f"input-{len(again)}"
-        # Before its own inputs are made: a circle ends in a missing file.
-        again[maker.statement.name] = place / "work"
-        try:
-            again[maker.statement.name], _ = _performed(maker, place, facts, again)
-        except Refused as refusal:
-            raise Refused(f"the input {name} cannot be made again: {refusal.args[0]}") from None
-    return again[maker.statement.name] / name
+def _why_not_here(statement: Statement) -> str:
+    """Why a job cannot be done again on this machine, or on any; empty if it can."""
+    if statement.parameters.get("spec") is None:
+        return ""
+    try:
+        spec = Spec.read(statement.parameters["spec"])
+        if spec.varies("impl") and spec.hardware.impl_noise == "native":
+            return f"the implementation noise of {spec.hardware.name} is native, so it cannot be replayed"
+        absent = serving.why_not(spec.hardware.json)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        what = f"its parameters are not those of a {statement.verb} job ({type(error).__name__}: {error})"
+        raise BadInput(statement.name, "", what) from None
+    return f"this machine cannot run {spec.hardware.name}: {absent}" if absent else ""
 
 
 def _require(needed: Artifact, path: Path, digest_of: Callable[[Path], str] = sha256) -> None:
@@ -302,7 +290,7 @@ def _is(path: Path, file: Artifact) -> bool:
 # ---------
 
 
-def _compared(job: Job, folder: Path, code: str, facts: JobFacts) -> Rebuilt:
+def _compared(job: Job, folder: Path, code: str) -> Rebuilt:
     """The outcome of a job that was performed again in a folder."""
     outputs = job.statement.outputs
     remarks = {output.name: _remark(job, output, folder / output.name) for output in outputs}
@@ -313,7 +301,7 @@ def _compared(job: Job, folder: Path, code: str, facts: JobFacts) -> Rebuilt:
     if lines:
         record = next((job.tree.inside(output.name) for output in outputs if output.role == "record"), None)
         if record in job.tree.files:
-            lines.append(facts.parting(job.tree.root / record, folder / job.tree.named(record)))
+            lines.append(two_runs.where_parted(job.tree.root / record, folder / job.tree.named(record)))
         told = [f"then and now: {change.key}: {change.told(' -> ')}" for change in changed]
         told = told or ["then and now: no recorded difference"]
         return Rebuilt(job, DIFFERS, (*lines, *told, f"made by {code}"))
