@@ -137,7 +137,8 @@ def test_a_second_run_in_another_folder_gives_the_same_bytes_but_for_times(first
     assert [name for name in compared if without_times(first, name) != without_times(second, name)] == []
 
 
-def test_a_model_without_logits_is_refused_before_its_first_run(copy, change_study, snakemake):
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_model_without_logits_is_refused_before_its_first_run(dry, copy, change_study, snakemake):
     model = (copy / "my_model.py").read_text()
     (copy / "soft.py").write_text(model.replace('name="logits"', 'name="logits", activation="softmax"'))
 
@@ -147,10 +148,12 @@ def test_a_model_without_logits_is_refused_before_its_first_run(copy, change_stu
 
     change_study(copy, add)
     shutil.rmtree(copy / "results")
-    done = snakemake(copy, "--logger", "toolnoise")
+    done = snakemake(copy, "--logger", "toolnoise", *(["-n"] if dry else []))
     line = "toolnoise: model soft: builder: soft:build ends in a softmax"
     assert line in done.stdout + done.stderr
-    assert done.returncode != 0
+    assert done.returncode == 2 if dry else done.returncode != 0
+    if dry:
+        assert done.stderr.splitlines()[-1].startswith(line)
     assert not (copy / "results/mine/runs/soft").exists()
 
 

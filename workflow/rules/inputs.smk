@@ -25,6 +25,21 @@ def first_outcome(wildcards):
 
 
 # Runs.
+@functools.cache
+def call_builder(model, dataset):
+    # A dry run says what the job would refuse.
+    from toolnoise.commands import trial
+
+    with errors_in_one_line():
+        trial.call_builder(study, model, dataset)
+
+
+def data_of_model(wildcards):
+    if IS_DRY_RUN:
+        call_builder(wildcards.model, wildcards.dataset)
+    return study.path(layout.DATA, dataset=wildcards.dataset)
+
+
 OWN_MODELS = set(places.own_models(study))
 
 

@@ -5,7 +5,7 @@ rule check_model:
     """Build a model of a study's own before its first run, and check what its builder returns."""
     input:
         in_grid("check-model"),
-        data=layout.DATA,
+        data=data_of_model,
     output:
         checked=layout.CHECKED,
         statement=statement_of(layout.CHECKED),

@@ -1,6 +1,7 @@
 """Builders of one's own are checked while the study is planned, by reading their source: nothing is imported.
 
-What a builder returns shows only when it is called: by the job `check_model`, before the model's first run.
+What a builder returns shows only when it is called: by a dry run (`commands.trial`), and by the job `check_model`
+before the model's first run.
 """
 
 import ast
