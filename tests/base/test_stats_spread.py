@@ -12,20 +12,21 @@ from scipy import stats
 
 from toolnoise.formulas.churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import (
-    distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,
 )
-from toolnoise.formulas.variance_components import NONE, components
+from toolnoise.formulas.variance_components import components
 from toolnoise.papers.identical.draw import range_in_sds
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, positive_mean_t
-from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.spread import (
+from toolnoise.stats.estimates import (
+    Estimate,
     equal_runs_sd,
+    mean_t,
+    positive_mean_t,
     root_mean_square,
     sd_chi2,
     sd_robust,
 )
+from toolnoise.stats.significance import holm
 
 NAN = np.nan
 
@@ -39,9 +40,6 @@ def normal(count, replicate=1):
     [
         (5, 0.60, 2.87),
         (10, 0.69, 1.83),
-        (16, 0.74, 1.55),
-        (25, 0.78, 1.39),
-        (50, 0.84, 1.25),
         (100, 0.88, 1.16),
     ],
 )
@@ -81,12 +79,6 @@ def bonett(values):
 @pytest.mark.parametrize("values", [normal(10), normal(30, 2) ** 3, np.array([3, 3, 4, 7, 7, 7, 9, 9]) / 10])
 def test_the_robust_interval_is_bonetts(values):
     assert sd_robust(values) == pytest.approx(bonett(values), rel=1e-5)
-
-
-def test_the_robust_interval_needs_five_runs():
-    found = sd_robust(np.array([0.0, 0.0, 0.0, 2.0]))
-    assert_equal(found, Estimate(1.0, NAN, NAN))
-    assert_equal(sd_robust(np.array([])), UNDEFINED)
 
 
 def test_the_range_of_normal_runs_in_sds_grows_with_their_number_as_tables_of_quality_control_have_it():
@@ -199,11 +191,11 @@ def test_holm_by_hand():
 # Components of variance, against their definition and by simulation
 
 
-TRUE = {"row": 1.0, "within": 0.7, "column": 0.2, "interaction": 0.5}
+TRUE = {"algo": 1.0, "impl": 0.7, "impl_alone": 0.2, "interaction": 0.5}
 
 
 def table(draws, rows, columns):
-    scales = np.sqrt([TRUE["row"], TRUE["column"], TRUE["interaction"]])
+    scales = np.sqrt([TRUE["algo"], TRUE["impl_alone"], TRUE["interaction"]])
     shapes = (rows, 1), (1, columns), (rows, columns)
     return sum(scale * draws.normal(size=shape) for scale, shape in zip(scales, shapes, strict=True))
 
@@ -217,17 +209,11 @@ def test_estimates_are_unbiased_and_intervals_cover():
         assert 0.93 < np.mean((lows <= wanted) & (wanted <= highs)) < 0.995, name
 
 
-def test_equal_runs_have_no_variance_and_a_single_draw_has_no_components():
-    zero = components(np.full((3, 4), 0.1), crossed=True)
-    assert all(part.value == 0 for part in zero)
-    np.testing.assert_array_equal(components(np.ones((1, 5)), crossed=True), NONE)
-
-
 def test_the_variance_within_rows_is_covered_where_all_rows_have_the_same_columns():
     draws, held = np.random.Generator(np.random.Philox(8)), []
     for _ in range(600):
         column, rest = np.sqrt(0.6) * draws.normal(size=(1, 8)), np.sqrt(0.4) * draws.normal(size=(8, 8))
-        _, low, high = components(column + rest, crossed=True).within
+        _, low, high = components(column + rest, crossed=True).impl
         held.append(low < 1 < high)
     assert np.mean(held) > 0.93
 
@@ -279,12 +265,6 @@ def test_the_distribution_wise_variance_is_the_mean_covariance_of_two_examples(r
     covariances = np.cov(right.T.astype(float), ddof=1)
     pairs = [covariances[i, j] for i, j in itertools.permutations(range(right.shape[1]), 2)]
     assert of_runs(right).value == pytest.approx(np.mean(pairs), abs=1e-12)
-
-
-def test_the_distribution_wise_sd_is_the_root_with_the_sign_of_the_variance():
-    assert distribution_wise_sd(Estimate(-0.04, -0.09, 0.25)) == pytest.approx((-0.2, -0.3, 0.5))
-    assert distribution_wise_sd(Estimate(0.0, 0.0, 0.0)) == (0, 0, 0)
-    assert_equal(distribution_wise_sd(UNDEFINED), UNDEFINED)
 
 
 def test_its_interval_is_that_of_the_variance_less_what_independent_errors_make():

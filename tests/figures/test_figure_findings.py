@@ -18,7 +18,7 @@ from toolnoise.papers.growth import draw as growth
 from toolnoise.papers.language import draw as language
 from toolnoise.papers.overhead import draw as overhead
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.two_means import mean_difference
+from toolnoise.stats.significance import mean_difference
 
 COLUMNS = ["dataset", "variant", "value", "ci_low", "ci_high"]
 

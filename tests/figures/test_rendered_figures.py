@@ -108,7 +108,7 @@ def written(tmp_path, executed):
         metrics |= {"stability": rows, "counts": counts, "runs": list(each_runs(rows)) if runs is None else runs}
         written = {name: tmp_path / f"{name}.csv" for name, values in metrics.items() if values}
         for name, path in written.items():
-            metric_files.write(path, metric_files.columns(METRICS[name].columns), metrics[name])
+            metric_files.write(path, metric_files.columns_at(METRICS[name].columns), metrics[name])
         parameters = given | {name: [str(path)] for name, path in written.items()}
         return executed(kind, parameters, tmp_path, tmp_path / "figure", kind)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.base.timings import Timings
+from toolnoise.base.job import Timings
 from toolnoise.comparison import designs
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.dumps import prediction_dump, stacks

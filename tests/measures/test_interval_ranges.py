@@ -76,10 +76,14 @@ class Cell:
         self.groups = {"some": np.arange(examples) < 3}
 
     def rows(self):
-        given = self.labels, self.groups
-        chosen = self.together.groups
-        rows = over_draws([stability(self.logits[some], *given, apart(self.weights[some]), 7) for some in chosen])
-        predicted = predictions(self.logits)
+        predicted, chosen = predictions(self.logits), self.together.groups
+        given = self.labels, 2, self.groups
+        rows = over_draws(
+            [
+                stability(predicted[some], *given, apart(self.weights[some]), 7, scores=self.logits[some])
+                for some in chosen
+            ]
+        )
         rows += of_all_draws(predicted, self.labels, 2, self.groups, chosen, rows)
         rows += variance_components.rows(predicted, self.labels, self.together.table, self.together.crossed)
         yield from ((metric, estimate) for metric, _, estimate in rows)

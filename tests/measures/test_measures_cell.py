@@ -44,7 +44,8 @@ def measured(tmp_path, make_run, make_dump):
         beside = {f"out_{path.stem}": path for path in others}
         cell.measure(CELL, 7, block, tmp_path / "digits.npz", *paths, records, out=stability, **beside)
         return [
-            metric_files.read(path, metric_files.columns(METRICS[path.stem].columns)) for path in (stability, *others)
+            metric_files.read(path, metric_files.columns_at(METRICS[path.stem].columns))
+            for path in (stability, *others)
         ]
 
     return measure

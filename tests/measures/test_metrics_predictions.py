@@ -11,19 +11,17 @@ from numpy.testing import assert_equal
 
 from toolnoise.formulas import churn as churn_module
 from toolnoise.formulas import ensembles as module
-from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
+from toolnoise.formulas.accuracy import accuracies, class_accuracies, cross_entropies, predictions
 from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, paired_churn, pairwise_churn
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import (
     by_size,
-    ensembles,
     pairwise_accuracy_change,
     pairwise_cross_entropy_change,
 )
-from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
-from toolnoise.formulas.probabilities import kind
-from toolnoise.formulas.variance_components import PARTS, components, rows
+from toolnoise.formulas.outputs import kind
+from toolnoise.formulas.variance_components import Components, components, rows
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import FEW, some_pairs
 
@@ -108,19 +106,14 @@ def test_cross_entropy_of_an_impossible_label_is_infinite():
     assert np.isinf(cross_entropies(logits, np.array([1, 1]))).all()
 
 
-def test_no_run_is_in_two_ensembles_and_what_is_left_over_in_none():
-    logits = np.arange(7 * 2 * 3, dtype=np.float32).reshape(7, 2, 3)
-    found = np.array(list(ensembles(logits, 3)))
-    np.testing.assert_array_equal(found, [logits[:3].mean(axis=0), logits[3:6].mean(axis=0)])
-    assert not list(ensembles(logits, 8))
-
-
-def test_the_cross_entropy_of_an_ensemble_is_that_of_logits_averaged_in_float64():
+def test_an_ensemble_has_runs_of_its_own_and_the_cross_entropy_of_logits_averaged_in_float64():
     rng = np.random.Generator(np.random.Philox(3))
     labels = rng.integers(0, 4, 200)
-    logits = (1000 + rng.normal(size=(6, 200, 4))).astype(np.float32)
+    logits = (1000 + rng.normal(size=(7, 200, 4))).astype(np.float32)
     wanted = [cross_entropy(logits[runs].astype(float).mean(axis=0) - 1000, labels) for runs in (slice(3), slice(3, 6))]
-    found = {row[0]: row[2].value for members, row, _ in by_size(logits, labels, 3) if members == 3}
+    sizes = by_size(logits, labels, 3)
+    assert {count for members, _, count in sizes if members == 3} == {2}  # the seventh run is left over
+    found = {row[0]: row[2].value for members, row, _ in sizes if members == 3}
     assert found["cross_entropy_mean"] == pytest.approx(np.mean(wanted), rel=1e-12)
     assert found["cross_entropy_sd"] == pytest.approx(np.std(wanted, ddof=1), rel=1e-9)
 
@@ -149,7 +142,7 @@ def correctness(right, crossed):
     draws, runs, examples = right.shape
     predicted, table = right.reshape(-1, examples).astype(int), np.arange(draws * runs).reshape(draws, runs)
     found = {metric: estimate for metric, _, estimate in rows(predicted, np.ones(examples, int), table, crossed)}
-    return {name: found[f"correctness_variance_{name}"] for name in PARTS}
+    return {name: found[f"correctness_variance_{name}"] for name in Components._fields}
 
 
 @pytest.mark.parametrize("crossed", [True, False])
@@ -159,8 +152,8 @@ def test_each_part_is_the_mean_over_examples(draws, crossed):
     right = (random.random((4, 3, 50)) < random.random((4, 1, 50)))[:draws]
     found = correctness(right, crossed)
     each = [components(right[:, :, example].astype(float), crossed) for example in range(50)]
-    for name, part in PARTS.items():
-        assert found[name].value == pytest.approx(np.mean([getattr(one, part).value for one in each]), nan_ok=True)
+    for name in Components._fields:
+        assert found[name].value == pytest.approx(np.mean([getattr(one, name).value for one in each]), nan_ok=True)
     assert np.isnan(found["algo"].low) == np.isnan(found["impl"].low) == (draws == 2)
 
 

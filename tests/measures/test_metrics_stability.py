@@ -7,19 +7,18 @@ from scipy import special
 
 from toolnoise import streams
 from toolnoise.formulas import variance_components
-from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
+from toolnoise.formulas.accuracy import accuracies, class_accuracies, cross_entropies, predictions
 from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, pairwise_churn, two_way_bootstrap
 from toolnoise.formulas.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
-from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.groups import (
     binomial_sd,
+    by_difficulty,
     by_size,
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,
     largest_by_size,
-    of_difficulty,
     rates,
     sd_ratio,
 )
@@ -28,9 +27,8 @@ from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.by_draw import grouped, over_draws
 from toolnoise.programs import program_measures as of_programs
-from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.estimates import Estimate, equal_runs_sd, mean_t, sd_chi2, sd_robust
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
-from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_robust
 
 STREAM = streams.key(0, "init", 1)
 LABELS = np.arange(60) % 3
@@ -43,9 +41,10 @@ def noisy(runs):
 
 
 def every_row(logits, labels, groups, vectors):
-    rows = stability(logits, labels, groups, apart(vectors), STREAM)
-    one_draw = [np.arange(len(logits))]
-    return rows + of_all_draws(predictions(logits), labels, logits.shape[-1], groups, one_draw, rows)
+    predicted, one_draw = predictions(logits), [np.arange(len(logits))]
+    given = labels, logits.shape[-1], groups
+    rows = stability(predicted, *given, apart(vectors), STREAM, scores=logits)
+    return rows + of_all_draws(predicted, *given, one_draw, rows)
 
 
 def measured(logits, vectors, labels=LABELS, groups=None):
@@ -96,14 +95,14 @@ def test_a_sub_group_is_measured_on_its_own_examples_against_all():
     predicted = predictions(logits[..., :2])
     part, whole = (rates(predicted, labels, 2, member)["fnr"] for member in (old, np.ones(60, bool)))
     assert found["fnr_sd", "Old"] == sd_chi2(part.values)
-    assert found["fnr_sd_ratio", "Old"] == sd_ratio([part.values], [whole.values])
+    assert found["fnr_sd_ratio", "Old"] == sd_ratio([part], [whole])
     assert found["churn", "Old"] == pairwise_jackknife(churn(predicted[:, old])).within(0, 1)
     shares = special.softmax(logits[..., :2].astype(np.float64), axis=-1)
     losses = -np.log(shares[:, np.arange(20), labels[:20]]).mean(axis=1)
     assert found["cross_entropy_mean", "Old"].value == pytest.approx(losses.mean())
     assert found["cross_entropy_sd", "Old"].value == pytest.approx(losses.std(ddof=1))
-    assert found["fnr_sd_ratio_null", "Old"] == by_size(10, 30).range(7)
-    assert found["fnr_sd_ratio_difficulty_null", "Old"] == pytest.approx(of_difficulty([part], [whole]).range(7))
+    assert found["fnr_sd_ratio_null", "Old"].value == np.sqrt(30 / 10)
+    assert found["fnr_sd_ratio_difficulty_null", "Old"] == pytest.approx(by_difficulty([part], [whole]).range(7))
 
 
 def test_without_runs_everything_is_undefined_and_one_run_has_accuracies_and_nothing_else():
@@ -124,8 +123,9 @@ def test_each_metric_is_the_one_that_its_name_says():
     assert found["accuracy_mean", "2"].value == pytest.approx(per_class[:, 2].mean(), rel=1e-12)
     assert found["accuracy_sd", "all"] == sd_chi2(overall)
     assert found["accuracy_sd_robust", "1"] == sd_robust(per_class[:, 1])
-    assert found["accuracy_sd_ratio", "1"] == sd_ratio([per_class[:, 1]], [overall])
-    assert found["accuracy_sd_ratio_null", "1"] == by_size(20, 60).range(7)
+    part, whole = (rates(predicted, LABELS, 3, chosen)["accuracy"] for chosen in (LABELS == 1, LABELS < 3))
+    assert found["accuracy_sd_ratio", "1"] == sd_ratio([part], [whole])
+    assert found["accuracy_sd_ratio_null", "1"] == by_size([part], [whole]).range(7)
     largest = largest_by_size(np.array([20, 20, 20]), 8)
     assert found["accuracy_sd_ratio_largest_null", "all"] == largest
     assert found["accuracy_sd_robust", "1"] == sd_robust(per_class[:, 1])
@@ -225,8 +225,11 @@ def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
     predicted, vectors = predictions(LOGITS), np.random.default_rng(2).normal(size=(12, 7))
     weights = [apart(vectors[some]) for some in together.groups]
     of_draws = list(zip(together.groups, weights, strict=True))
-    found = over_draws([stability(LOGITS[some], FEW_LABELS, GROUPS, mine, STREAM) for some, mine in of_draws])
-    found += of_all_draws(predicted, FEW_LABELS, 2, GROUPS, together.groups, found)
+    given = FEW_LABELS, 2, GROUPS
+    found = over_draws(
+        [stability(predicted[some], *given, mine, STREAM, scores=LOGITS[some]) for some, mine in of_draws]
+    )
+    found += of_all_draws(predicted, *given, together.groups, found)
     found += variance_components.rows(predicted, FEW_LABELS, together.table, together.crossed)
     everyone = {"all": np.ones(40, bool)}
     for how, numbers in (

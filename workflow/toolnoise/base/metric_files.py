@@ -17,6 +17,7 @@ import pandas as pd
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Implied, Inputs, Output
 
 VERSION = "# toolnoise metrics 1"
 NUMBERS = ("value", "ci_low", "ci_high")
@@ -34,7 +35,7 @@ _COUNT = re.compile(r"\d{1,18}", re.ASCII)
 Value = str | int | float
 
 
-def columns(named: str) -> Columns:
+def columns_at(named: str) -> Columns:
     """The columns defined in a module, given as module:NAME."""
     module, _, name = named.partition(":")
     return getattr(importlib.import_module(module), name)
@@ -72,9 +73,11 @@ def table(path: str | Path) -> tuple[Columns, list[list[Value]]]:
     return columns, _typed(path, lines, columns)
 
 
-def concatenate(paths: Iterable[str | Path], columns: Columns, out: str | Path) -> None:
-    """Write the rows of several files, in the order given, as one; each is checked as in `read`."""
-    write(out, columns, _all_rows(paths, columns))
+def collect(kind: str, columns: Implied, metrics: Inputs, *, out: Output) -> None:
+    """Write the rows of several files of a kind as one, in their order; `columns` is where the columns are defined."""
+    print(f"combining {len(metrics)} metric files of kind {kind}", flush=True)
+    defined = columns_at(columns)
+    write(out, defined, _all_rows(metrics, defined))
 
 
 def part_of(group: str) -> str:

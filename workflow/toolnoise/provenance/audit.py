@@ -18,8 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base import faults
-from toolnoise.base.errors import BadInput, as_given
+from toolnoise.base.errors import BadInput, as_given, fault_name
 from toolnoise.base.files import open_plain
 from toolnoise.base.printing import counted as number_of
 from toolnoise.base.printing import escaped, size
@@ -399,7 +398,7 @@ def _digest(path: Path, done: Callable[[int], object]) -> str:
                 digest.update(block)
                 done(len(block))
     except OSError as error:
-        return f"not known ({faults.fault_name(error)})"
+        return f"not known ({fault_name(error)})"
     return digest.hexdigest()
 
 

@@ -20,8 +20,8 @@ from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from toolnoise.base import faults, files, scratch
-from toolnoise.base.errors import BadInput
+from toolnoise.base import files, scratch
+from toolnoise.base.errors import BadInput, naming_output
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.progress import progress
@@ -152,7 +152,7 @@ def take(packed: str | Path, here: StudyHere, *, other_code: bool = False, deman
     if any((snakemake / "locks").glob("*")):
         found = "Snakemake is running here, or was killed"
         raise BadInput(snakemake.parent, "", found, "wait until it has ended; after a kill: snakemake --unlock")
-    with faults.naming_output(here.root, scratch.FOLDER), archive.unpacked(Path(packed), here.root) as folder:
+    with naming_output(here.root, scratch.FOLDER), archive.unpacked(Path(packed), here.root) as folder:
         incoming = _Incoming(Path(packed), here, _readable(folder))
         if demands:
             incoming.check_root(demands)

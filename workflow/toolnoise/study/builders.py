@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import code_digest, code_text
+from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.study.programs import is_program
 
@@ -41,10 +41,10 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
         # A package may have parts without a source, such as compiled ones.
         return ("", "") if _is_there(top) else (f"no module {top}", _modules_named(top))
     try:
-        tree = code_text.parse_python(path.read_bytes())
+        tree = code_digest.parse_python(path.read_bytes())
     except SyntaxError as error:
         return f"{path.name}, line {error.lineno}: {error.msg}", "Python"
-    except code_text.UNREADABLE as error:
+    except code_digest.UNREADABLE as error:
         return f"{path.name}: {str(error) or 'nested too deeply'}", "Python"
     for line, top in _imported(tree):
         if not _is_there(top):

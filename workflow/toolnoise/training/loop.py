@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base import arrays, code_digest, files
-from toolnoise.base.job import Aside, Input, Inputs, Output
+from toolnoise.base.job import Aside, Input, Inputs, Output, Timings
 from toolnoise.base.spec import Spec
-from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.engines import EpochResult, Weights
 from toolnoise.engines.keras_engine import KerasEngine
