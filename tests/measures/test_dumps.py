@@ -61,14 +61,6 @@ def test_an_index_of_other_types_or_of_another_number_of_runs_is_one_line(index,
     assert refused(stacks.read_predictions, *paths).startswith(f"{paths[1]}: {says}")
 
 
-@pytest.mark.parametrize("which", [0, 1], ids=["logits", "index"])
-def test_a_truncated_dump_is_one_line(which, make_dump, refused):
-    paths = make_dump(LOGITS)
-    whole = paths[which].read_bytes()
-    paths[which].write_bytes(whole[: int(0.9 * len(whole))])
-    assert refused(stacks.read_predictions, *paths).startswith(f"{paths[which]}: damaged or truncated (")
-
-
 def test_logits_are_finite_but_of_runs_that_diverged(make_dump, refused):
     for number in (np.nan, -np.inf):
         logits = LOGITS.copy()
@@ -156,18 +148,6 @@ def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped_layers, tmp_pa
     assert set(rows["n_runs"]) == {3}
     assert set(rows["n_missing"]) == {1}
     assert rows[["value", "ci_low", "ci_high"]].notna().all(axis=None)
-
-
-@pytest.mark.parametrize(
-    ("about", "found"),
-    [
-        ({"layers": ["a"]}, "layers: found 1"),
-        ({"shape": [4, 2, 6, 5]}, "found float32 of shape (4, 2, 6, 6)"),
-    ],
-)
-def test_a_dump_that_its_index_does_not_fit_is_refused(about, found, dumped_layers, tmp_path, refused):
-    assert found in refused(layers.measure, CELL, *dumped_layers(**about), out=tmp_path / "out.csv")
-    assert not (tmp_path / "out.csv").exists()
 
 
 EXAMPLES, CLASSES, SNAPSHOTS, MARGIN = 23, 3, 3, 2

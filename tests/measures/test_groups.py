@@ -199,19 +199,6 @@ def test_a_label_among_others_has_the_bits_that_it_would_have_alone(many):
         np.testing.assert_array_equal(many[metric, f"Blond_Hair:{group}"], estimate, err_msg=f"{metric} {group}")
 
 
-def test_all_labels_together_are_what_the_authors_code_counts(many):
-    """Binary accuracy is the mean over labels; FP, TN, FN and TP are summed over them first."""
-    by_label = [many["accuracy_mean", f"{label}:all"].value for label in ASKED]
-    np.testing.assert_allclose(many["accuracy_mean", "all"].value, np.mean(by_label), rtol=1e-12)
-    said = ODDS > 0
-    false_positives, true_negatives = (said & (ANSWERS == 0)).sum((1, 2)), (~said & (ANSWERS == 0)).sum((1, 2))
-    pooled = false_positives / (false_positives + true_negatives)
-    np.testing.assert_allclose(many["fpr_mean", "all"].value, pooled.mean(), rtol=1e-12)
-    # No mean over labels: nobody is bald, so that label has no FNR.
-    assert np.isfinite(many["fnr_mean", "all"].value)
-    assert np.isnan(many["fnr_mean", "Bald:all"].value)
-
-
 @pytest.mark.parametrize(
     ("entry", "outcome", "label"),
     [

@@ -8,8 +8,8 @@ from toolnoise.dumps import stacks
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
 from toolnoise.measures import control_gate, reading
 from toolnoise.papers.identical import measure as cell
-from toolnoise.papers.identical.metric import CRITERIA, Weak
-from toolnoise.study import config, runs
+from toolnoise.papers.identical.metric import CRITERIA
+from toolnoise.study import runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.expected import METRICS
 
@@ -104,14 +104,6 @@ def test_each_run_has_a_row_for_each_criterion_whether_it_counts_or_not(measured
     assert set(diverged["status"]) == {"missing"}
 
 
-def test_single_runs_are_measured_as_ensembles_of_one(measured):
-    stability, _, _, _, ensembles = measured(6)
-    alone = ensembles[ensembles["members"] == 1].drop(columns="members").reset_index(drop=True)
-    whole = stability[(stability["group"] == "all") & stability["metric"].isin(alone["metric"])]
-    whole = whole.set_index("metric").loc[alone["metric"]].reset_index()[list(alone)]
-    assert alone.equals(whole)
-
-
 def test_records_of_fewer_runs_or_of_other_runs_are_one_line(make_run, make_dump, refused, tmp_path):
     dump = stacks.read_predictions(*make_dump(np.zeros((2, 4, 3), np.float32) + np.arange(3, dtype=np.float32)))
     paths = [make_run(1), make_run(2)]
@@ -128,21 +120,6 @@ def test_weights_of_another_number_and_a_record_without_versions_are_one_line(ma
     assert line == f"{tmp_path}/runs/2/weights.npz: found 10 trained weights; 9, as {tmp_path}/runs/1 has"
     line = refused(measured, 2, (), ALL, None)
     assert line.startswith(f"{tmp_path}/runs/1/run.json: observed: no versions of the engine")
-
-
-def test_a_history_without_a_column_is_one_line(measured, refused, tmp_path):
-    path = tmp_path / "runs/2/history.csv"
-    spoil = lambda: path.write_text(path.read_text().replace("seconds", "hours"))  # noqa: E731
-    line = refused(measured, 2, (), ALL, observed, spoil)
-    assert line == f"{path}: seconds: no such column; the history that train wrote"
-    assert not list(tmp_path.glob("*.csv"))
-
-
-def test_the_schema_knows_every_criterion_and_every_reference():
-    rules = config.schema()["properties"]["identical"]["properties"]
-    assert set(rules["criteria"]["items"]["enum"]) == set(rules["criteria"]["default"]) == set(CRITERIA)
-    for reference in rules["weak"]["properties"]["reference"]["enum"]:
-        assert not Weak(reference, -1.0).among(np.array([0.5]), np.array([0, 1])).any()
 
 
 CHECKED = "smallcnn/digits/cpu/control"
@@ -211,8 +188,3 @@ def test_equal_weights_with_different_logits_are_one_line(check, refused):
     logits[2, 3, 1] = np.nextafter(np.float32(1), np.float32(2))
     line = refused(check, None, logits)
     assert line == f"{CHECKED}: seeds 1 and 3: equal weights give different logits; replicates must be bit-equal"
-
-
-def test_a_verdict_that_the_gate_cannot_have_written_is_one_line(tmp_path, refused):
-    (tmp_path / "cpu.json").write_text('{"bit_equal": false}')
-    assert refused(control_gate.verdict, tmp_path / "cpu.json").startswith(f"{tmp_path / 'cpu.json'}: ")
