@@ -13,7 +13,6 @@ from numpy.testing import assert_equal
 from toolnoise.base import noise_sources
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import values_as_text, values_in_text
-from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES
 from toolnoise.base.spec import Spec
 from toolnoise.comparison import designs
 from toolnoise.formulas.accuracy import predictions
@@ -22,7 +21,7 @@ from toolnoise.formulas.weights import apart
 from toolnoise.measures.by_draw import grouped, over_draws
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.study.variants import VARIANTS, Variant, variant
+from toolnoise.study.variants import VARIANTS, variant
 
 RUN = {
     "study_seed": 7,
@@ -46,23 +45,6 @@ def test_its_json_is_what_it_was_read_from_also_with_keys_of_another_version():
     before = as_bytes(value)
     assert as_bytes(Spec.read(value).as_json()) == before
     assert Spec.read(json.loads(before)) == Spec.read(value)
-
-
-def test_what_each_variant_lets_vary():
-    assert VARIANTS == {
-        "algo_impl": ("init", "shuffle", "augment", "dropout", "impl"),
-        "algo": ("init", "shuffle", "augment", "dropout"),
-        "impl": ("impl",),
-        "control": (),
-        "data": ("data",),
-        "init": ("init",),
-        "shuffle": ("shuffle",),
-        "augment": ("augment",),
-        "dropout": ("dropout",),
-        "bit": ("bit",),
-    }
-    assert ["data", *ALGORITHMIC, "impl", "bit"] == list(SOURCES)
-    assert all(variant(name) == Variant(sources, 0) for name, sources in VARIANTS.items())
 
 
 NO_VARIANTS = "+ weather all impl+shuffle shuffle+shuffle shuffle+ +impl algo+bit control+impl shuffle+weather"

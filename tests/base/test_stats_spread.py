@@ -209,15 +209,6 @@ def test_estimates_are_unbiased_and_intervals_cover():
         assert 0.93 < np.mean((lows <= wanted) & (wanted <= highs)) < 0.995, name
 
 
-def test_the_variance_within_rows_is_covered_where_all_rows_have_the_same_columns():
-    draws, held = np.random.Generator(np.random.Philox(8)), []
-    for _ in range(600):
-        column, rest = np.sqrt(0.6) * draws.normal(size=(1, 8)), np.sqrt(0.4) * draws.normal(size=(8, 8))
-        _, low, high = components(column + rest, crossed=True).impl
-        held.append(low < 1 < high)
-    assert np.mean(held) > 0.93
-
-
 @pytest.mark.parametrize(("rows", "sigma", "least"), [(3, 0, 0.95), (4, 1.3, 0.9)])
 def test_the_interaction_is_covered_where_rows_differ_in_noise(rows, sigma, least):
     """`bench/error_rates.py` has this for more rows and sigmas."""

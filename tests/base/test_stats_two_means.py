@@ -1,4 +1,4 @@
-"""Comparisons of means: Welch's test, Hedges' g, probability of improvement, and arms partly of paired runs."""
+"""Comparisons of means (Welch's test, Hedges' g, probability of improvement), and how many runs a claim needs."""
 
 import json
 
@@ -140,16 +140,6 @@ def test_if_none_is_it_is_welchs(runs):
         assert found.effect[1:] == pytest.approx(tuple(scipys.confidence_interval()))
 
 
-def test_no_power_is_lost_where_some_runs_are_paired():
-    """`bench/error_rates.py` has this at four correlations."""
-    gain, correlation = 1.3, 0.8
-    alone = named(*arms(10, 10, 0, correlation), 0, gain)
-    for pairs in (1, 2, 5):
-        a, b = arms(10, 10, pairs, correlation)
-        assert named(a, b, pairs, gain) > alone - 0.05, pairs
-        assert named(a, b, pairs) <= 0.06, pairs
-
-
 @pytest.mark.parametrize(
     ("runs_a", "runs_b", "pairs", "correlation", "ratio"),
     [
@@ -194,15 +184,6 @@ def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(r
         runs, 1, difference, lambda *arms: [mean_difference(*both).pvalue <= 0.05 for both in zip(*arms, strict=True)]
     )
     assert sample_size.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
-
-
-@pytest.mark.parametrize("pilot_runs", [None, 5])
-def test_how_often_chance_alone_makes_a_difference(pilot_runs):
-    arms = OF_STUDIES.normal(0, 1, (2, 20_000, 3)).mean(axis=2)
-    sd = 1 if pilot_runs is None else OF_STUDIES.normal(0, 1, (20_000, pilot_runs)).std(axis=1, ddof=1)
-    # Against a pilot of its own each, the share of studies whose difference is this many of its SDs.
-    share = np.mean(np.abs(arms[1] - arms[0]) >= 1.2 * sd)
-    assert sample_size.chance_difference(1.2, 1, 3, pilot_runs and pilot_runs - 1) == pytest.approx(share, abs=0.012)
 
 
 CELL = ("smallcnn", "digits", "cpu")
@@ -273,10 +254,3 @@ def test_a_pilot_of_several_cells_must_be_told_which(refused_by_verb, pilot):
     )
     assert "cells: none with variant algo; " in refused_by_verb("plan", "--pilot", pilot, "--variant", "algo")
     assert "--sd: given with pilot" in refused_by_verb("plan", "--pilot", pilot, "--sd", 0.3)
-
-
-@pytest.mark.parametrize("sd", [(-0.1, 0, 1), (1e-318, 0, 1), (np.nan,) * 3])
-def test_an_sd_that_no_cell_has_is_one_line(sd, refused_by_verb, tmp_path):
-    path = tmp_path / "one.csv"
-    metric_files.write(path, STABILITY, [(*CELL, "algo", "accuracy_sd", "all", *sd, 4, 0)])
-    assert "/algo: found an SD of " in refused_by_verb("plan", "--pilot", path, "--gain", 1)

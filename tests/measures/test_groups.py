@@ -12,8 +12,7 @@ from toolnoise.formulas.groups import rates as rates_of
 from toolnoise.formulas.per_run import per_run
 from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart as weights_apart
-from toolnoise.papers.notebook_values import NAMES, class_names
-from toolnoise.study import config, entries
+from toolnoise.study import entries
 
 EVERYONE = np.ones(8, bool)
 OF_EIGHT = np.array([0, 0, 0, 0, 0, 1, 1, 1])
@@ -76,17 +75,6 @@ def test_of_parts_that_differ_by_size_alone_few_stand_out_and_the_one_that_does_
         assert pvalues(null, classes, 0.05)[3] < 0.01
         alike = [generator.normal(0, 1, (10, 10)) for _ in range(300)]
         assert np.mean([pvalues(null, runs, 1.0).min() < 0.05 for runs in alike]) < 0.09  # any of the ten
-
-
-REGISTRY = config.registered("datasets")
-
-
-def test_official_data_under_another_name_have_the_names_of_their_classes():
-    mine = REGISTRY["cifar10"] | {"path": "elsewhere.tar.gz"}
-    assert class_names(mine, REGISTRY)[:2] == ["airplane", "automobile"]
-    assert all(len(set(names)) == 10 for names in NAMES.values())
-    for only_the_data_tell in (REGISTRY["digits"], {"reader": "folder", "path": "data/mine"}):
-        assert class_names(only_the_data_tell, REGISTRY) == []
 
 
 RUNS, PEOPLE = 6, 300

@@ -42,13 +42,6 @@ class Text(NamedTuple):
     does_something: bool
 
 
-class Notebook(NamedTuple):
-    """The tree of a notebook's code, as one text, and all else."""
-
-    code: ast.Module
-    rest: str
-
-
 class SourceText(NamedTuple):
     """The SHA-256 of a source file, the names that it imports, and of a module of this package what counts of it."""
 
@@ -112,7 +105,7 @@ def _started(command: str) -> tuple[str, ...]:
 @functools.cache
 def imports_of(notebook: str) -> tuple[str, ...]:
     """The modules of this package that a notebook of the repository imports."""
-    code = parts_of_notebook(program.path_of(notebook).read_bytes()).code
+    code = parts_of_notebook(program.path_of(notebook).read_bytes())[0]
     package = f"{program.PACKAGE.name}."
     return tuple(name for name in _imported(code) if name.startswith(package) and _followed(name))
 
@@ -259,12 +252,12 @@ def counted_text(tree: ast.Module) -> Text:
     return Text(digest, tuple(modules), words != ["(Module", ")"])
 
 
-def parts_of_notebook(source: bytes) -> Notebook:
-    """The parts of a notebook."""
+def parts_of_notebook(source: bytes) -> tuple[ast.Module, str]:
+    """The tree of a notebook's code, as one text, and all else."""
     whole = json.loads(source)
     cells = [cell for cell in whole["cells"] if cell["cell_type"] == "code"]
     code = parse_python("\n".join("".join(cell.pop("source")) for cell in cells))
-    return Notebook(code, json.dumps(whole, sort_keys=True))
+    return code, json.dumps(whole, sort_keys=True)
 
 
 def _counted(node: ast.AST) -> Iterator[tuple[str, object]]:

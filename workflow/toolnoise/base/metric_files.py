@@ -29,8 +29,11 @@ PAIR: Columns = dict.fromkeys(("model", "dataset", "hardware", "other_hardware",
 ESTIMATE: Columns = {**dict.fromkeys(NUMBERS, float), "n_runs": int, "n_missing": int}
 MEASURE: Columns = {"metric": str, "group": str, **ESTIMATE}
 
-_NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
-_COUNT = re.compile(r"\d{1,18}", re.ASCII)
+# The texts of each kind of number.
+NUMBER_TEXTS = {
+    float: (re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII), "a number, or nothing where undefined"),
+    int: (re.compile(r"\d{1,18}", re.ASCII), "a count: 0, 1, ..."),
+}
 
 Value = str | int | float
 
@@ -168,14 +171,11 @@ def _check_header(path: str | Path, found: Sequence[str], columns: Columns) -> N
 
 
 def _cell(path: str | Path, where: str, kind: type, text: str) -> Value:
-    if kind is float:
-        if text == "":
-            return np.nan
-        if not _NUMBER.fullmatch(text):
-            raise BadInput(path, where, f"found {text!r}", "expected a number, or nothing where undefined")
-        return float(text)
-    if kind is int:
-        if not _COUNT.fullmatch(text):
-            raise BadInput(path, where, f"found {text!r}", "expected a count: 0, 1, ...")
-        return int(text)
-    return text
+    if kind is str:
+        return text
+    if kind is float and text == "":
+        return np.nan
+    pattern, expected = NUMBER_TEXTS[kind]
+    if not pattern.fullmatch(text):
+        raise BadInput(path, where, f"found {text!r}", f"expected {expected}")
+    return kind(text)
