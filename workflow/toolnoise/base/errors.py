@@ -162,7 +162,7 @@ def fault_line(error: BaseException) -> str:
         lines = str(error).strip().splitlines() or [""]
         # Keras puts a line of its own before the framework's.
         asked = next(filter(MEMORY.search, lines), lines[0])
-        return f"not enough memory: {asked or 'the system gives no more'}{_available()}"
+        return f"not enough memory: {asked or 'the system gives no more'}"
     return ""
 
 
@@ -210,11 +210,3 @@ def _extra_of(module: str) -> str:
         return ""
     extras = (re.search(r"""extra == ["']([\w-]+)""", line) for line in wanted if re.match(rf"{name}\b(?!-)", line))
     return next((extra[1] for extra in extras if extra), "")
-
-
-def _available() -> str:
-    try:
-        (kib,) = re.findall(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    except (OSError, ValueError):
-        return ""
-    return f"; {int(kib) / 2**20:.1f} GiB of main memory are free"

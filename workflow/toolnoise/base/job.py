@@ -12,6 +12,7 @@ import json
 import re
 import time
 import typing
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -190,7 +191,7 @@ def _parsed_value(line: str, start: int, option: str) -> tuple[Any, int]:
         raise BadInput("command line", option, f"found {line[start:][:60]!r}", "a word, or JSON") from None
 
 
-class Timings(dict[str, float]):
+class Timings(Counter[str]):
     """A job's seconds by activity."""
 
     @contextmanager
@@ -200,9 +201,4 @@ class Timings(dict[str, float]):
         try:
             yield
         finally:
-            self.add({what: time.perf_counter() - started})
-
-    def add(self, seconds: Mapping[str, float]) -> None:
-        """Add seconds that were measured elsewhere."""
-        for what, value in seconds.items():
-            self[what] = self.get(what, 0.0) + value
+            self[what] += time.perf_counter() - started

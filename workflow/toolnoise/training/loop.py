@@ -68,7 +68,7 @@ def train(
     if kept:
         engine.restore(kept.state)
     if progress.rows:
-        timings.add(progress.seconds)
+        timings.update(progress.seconds)
         progress.resumed.append(len(progress.rows))
         print(f"goes on after epoch {len(progress.rows)} of {spec.recipe['epochs']}", flush=True)
     rows, snapshots, move = progress.rows, progress.snapshots, bitflip.of_run(parameters, spec)
