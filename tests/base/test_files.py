@@ -141,17 +141,6 @@ def test_a_failure_leaves_the_old_file_or_none_and_no_scratch(old, error, place)
     assert [path.read_text() for path in place.parent.iterdir()] == ([old] if old else [])
 
 
-def test_the_new_file_is_invisible_until_it_is_whole(place):
-    files.write_text(place, "old\r\nü\n")
-    assert place.read_bytes() == "old\r\nü\n".encode()
-    files.write_text(place, "old")
-    with files.replacing(place) as scratch:
-        scratch.write_text("half")
-        assert place.read_text() == "old"
-        assert scratch.parent == place.parent, "a rename across file systems is not atomic"
-        assert scratch.name.startswith(".")
-
-
 def test_file_and_folder_are_synced_around_the_rename(place, monkeypatch):
     done, replace = [], Path.replace
     monkeypatch.setattr(os, "fsync", lambda handle: done.append(str(Path(f"/proc/self/fd/{handle}").readlink())))

@@ -89,9 +89,6 @@ def test_what_is_no_such_text_is_refused_in_one_line(line):
 # Draws: what is independent for every combination of variants, and how a measure of one draw becomes one of all
 
 
-# What is independent, for every combination of variants
-
-
 def spec_of(varying, noise, **more):
     hardware = {"name": "cpu", "engine": "tensorflow", "impl_noise": noise}
     parts = {"model": {"name": "m"}, "recipe": {}, "hardware": hardware, "variant": {"name": "v", "varying": varying}}
@@ -129,14 +126,6 @@ def test_data_has_a_draw_only_where_it_may_vary_and_then_one_of_its_own_in_every
     assert draws.units(several)[0].tolist() == [0, 0, 1]
 
 
-@pytest.mark.parametrize("variant", FREE)
-def test_run_s_of_two_toolings_share_every_algorithmic_draw(variant):
-    one, other = drawn(variant, [1, 2, 3], noise="reduction-order"), drawn(variant, [1, 2, 3], noise="native")
-    plan = designs.design(*draws.units(one, other))
-    assert plan.way == "paired"
-    assert designs.shared_between(plan, one, other) == list(noise_sources.ALGORITHMIC)
-
-
 @pytest.mark.parametrize(
     ("a", "b", "way", "compared", "shared"),
     [
@@ -171,9 +160,6 @@ def test_a_source_that_a_training_does_not_use_ties_no_runs_together():
     # The recipe of the authors' code has neither augmentation nor dropout, which their ALGO would fix.
     assert units(["augment", "dropout"]) == [0, 1, 2]
     assert units(["augment"]) == [0, 0, 0]
-
-
-# A measure of one draw becomes one of all draws
 
 
 NAN = np.nan

@@ -271,9 +271,6 @@ def test_many_runs_are_compared_within_blocks_that_each_have_enough():
     assert found.sums[0] == pytest.approx(np.arange(sizes[0]).mean() * sizes[0] / (sizes[0] - 1) * (runs - 1))
 
 
-# Means over pairs of units, against their definition: leave a unit out and compute again
-
-
 RNG = np.random.Generator(np.random.Philox(3))
 
 

@@ -117,9 +117,6 @@ def test_an_sd_over_draws_may_have_a_draw_without_noise_but_not_only_such():
     assert_equal(found[1:], (NAN, NAN))
 
 
-# Means and SDs
-
-
 def test_mean_has_students_interval():
     found = mean_t(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
     half = 2.7764451 * np.sqrt(2.5 / 5)  # t at .975 with 4 degrees of freedom, from a printed table
@@ -159,9 +156,6 @@ def test_a_mean_over_draws_is_covered_where_they_differ_by_log_normal_factors(dr
     assert np.mean((low <= truth) & (truth <= high), where=given) >= least
 
 
-# Adjusted p-values
-
-
 PVALUES = st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array)
 
 
@@ -185,12 +179,6 @@ def test_holm_by_hand():
     assert holm(np.array([])).shape == (0,)
 
 
-# Variances, by rows and columns, of pairs and of a test set, against their definitions and by simulation
-
-
-# Components of variance, against their definition and by simulation
-
-
 TRUE = {"algo": 1.0, "impl": 0.7, "impl_alone": 0.2, "interaction": 0.5}
 
 
@@ -209,20 +197,6 @@ def test_estimates_are_unbiased_and_intervals_cover():
         assert 0.93 < np.mean((lows <= wanted) & (wanted <= highs)) < 0.995, name
 
 
-@pytest.mark.parametrize(("rows", "sigma", "least"), [(3, 0, 0.95), (4, 1.3, 0.9)])
-def test_the_interaction_is_covered_where_rows_differ_in_noise(rows, sigma, least):
-    """`bench/error_rates.py` has this for more rows and sigmas."""
-    draws, held = np.random.Generator(np.random.Philox(9)), []
-    for _ in range(600):
-        sds = np.exp(sigma / 2 * draws.normal(size=(rows, 1)))
-        _, low, high = components(sds * draws.normal(size=(rows, 16)), crossed=True).interaction
-        held.append(low <= np.exp(sigma**2 / 2) <= high)
-    assert np.mean(held) >= least
-
-
-# Pairwise measures of other runs on other examples
-
-
 DRAWS = np.random.Generator(np.random.Philox(7))
 
 
@@ -238,9 +212,6 @@ def test_many_runs_leave_the_uncertainty_of_the_examples():
     counts = predictions.sum(axis=0)
     by_example = 2 * counts * (60 - counts) / (60 * 59)
     assert (found.high - found.low) / 2 == pytest.approx(1.96 * by_example.std() / 20, rel=0.15)
-
-
-# What the size of a test set makes of an SD, and the variance that is left
 
 
 def of_runs(right, step=0.0):

@@ -85,9 +85,6 @@ def test_a_dump_of_softmax_outputs_is_refused(make_dump, refused):
     assert len(stacks.read_predictions(*make_dump(softmax[:1], diverged=[True])).logits) == 1
 
 
-# What an index says of the draws of a cell's runs
-
-
 @pytest.mark.parametrize(
     ("recipe", "margin", "dropout", "unused"),
     [
@@ -273,17 +270,6 @@ def measured(tmp_path, make_run, make_dump):
         ]
 
     return measure
-
-
-def test_a_cell_has_a_row_for_each_criterion_that_is_asked_for_in_that_order(measured):
-    stability, _, identical, _, _ = measured(4)
-    assert list(identical["stopping_type"]) == list(CRITERIA)
-    assert set(identical["no_try"]) == {4}
-    assert set(zip(identical["network"], *(identical[name] for name in CELL._fields[1:]), strict=True)) == {tuple(CELL)}
-    stability = stability[stability["group"] == "all"].set_index("metric")["value"]
-    assert identical["std_dev_accuracy"].iloc[0] == stability["accuracy_sd"]
-    _, _, fewer, _, _ = measured(4, block=ALL | {"criteria": ["patience", "last"]})
-    assert list(fewer["stopping_type"]) == ["patience", "last"]
 
 
 def test_each_run_has_a_number_that_only_equal_bits_share(measured):

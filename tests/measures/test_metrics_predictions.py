@@ -32,9 +32,6 @@ def test_accuracy_is_a_fraction_of_all_examples_or_of_those_of_a_class_which_may
     np.testing.assert_array_equal(found, [[1.0, 0.5, np.nan], [0.0, 0.0, np.nan]])
 
 
-# Ensembles
-
-
 ELEMENTS = st.integers(-20, 20).map(lambda quarters: quarters / 4)
 OF_RUNS = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=ELEMENTS)
 
@@ -104,9 +101,6 @@ def test_an_ensemble_has_runs_of_its_own_and_the_cross_entropy_of_logits_average
     assert found["cross_entropy_sd"] == pytest.approx(np.std(wanted, ddof=1), rel=1e-9)
 
 
-# What is a softmax's output, what is not
-
-
 OUTPUTS = np.random.Generator(np.random.Philox(1)).normal(size=(2, 50, 4))
 SOFTMAX = np.exp(OUTPUTS) / np.exp(OUTPUTS).sum(axis=-1, keepdims=True)
 
@@ -164,9 +158,6 @@ def test_churn_of_many_runs_goes_on_over_the_blocks_to_the_last_example(monkeypa
         assert pairwise_churn(predicted).tolist() == (different / 101).tolist()
 
 
-# Churn of each example
-
-
 SHAPES = st.tuples(st.integers(2, 6), st.integers(1, 9))
 ANSWERS_OF_RUNS = SHAPES.flatmap(lambda shape: arrays(np.intp, shape, elements=st.integers(0, 3)))
 
@@ -208,9 +199,6 @@ def test_the_range_of_churn_is_from_the_difference_of_the_errors_to_their_sum():
     # Runs that err on most examples disagree on no more than all.
     np.testing.assert_allclose(normalised_churn(3 * churn, np.array([0.8, 0.6]))[0, 1], (0.6 - 0.2) / 0.8)
     assert np.isnan(normalised_churn(churn, np.array([0, 0.2]))[0, 1]), "a range of one value has no place in it"
-
-
-# Equal runs
 
 
 def test_runs_are_bit_equal_or_they_are_not():
