@@ -185,11 +185,6 @@ def _simulated(given: tuple[int, ...], runs: int, stream: int) -> Estimate:
 # What the size of a test set makes of an SD, and the rest: are some runs better as a whole?
 
 
-def binomial_sd(rate: float, examples: int) -> float:
-    """SD of a rate over examples that all err equally often; an upper bound, since some are easier than others."""
-    return float(np.sqrt(rate * (1 - rate) / examples))
-
-
 def independent_errors_sd(right: np.ndarray) -> float:
     """SD of accuracy over runs if each example erred as often as it does, but independently of the others.
 

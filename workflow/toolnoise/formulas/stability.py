@@ -17,7 +17,6 @@ from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cros
 from toolnoise.formulas.equal_runs import bit_equal, equality, rate_step
 from toolnoise.formulas.groups import (
     Rate,
-    binomial_sd,
     distribution_wise_sd,
     distribution_wise_variance,
     freedom,
@@ -106,7 +105,8 @@ def of_all_draws(
     (sd,) = (estimate for *row, estimate in over_draws if row == ["accuracy_sd_robust", "all"])
     variance = distribution_wise_variance([_of_examples(of_draw == labels, units) for of_draw in by_draw], sd)
     rows = [
-        ("accuracy_sd_binomial_null", "all", Estimate(binomial_sd(errors, len(labels)))),
+        # An upper bound, since some examples are easier than others.
+        ("accuracy_sd_binomial_null", "all", Estimate(float(np.sqrt(errors * (1 - errors) / len(labels))))),
         ("accuracy_sd_independent_null", "all", Estimate(independent_sd(whole["accuracy"]))),
         ("accuracy_variance_distribution", "all", variance),
         ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),

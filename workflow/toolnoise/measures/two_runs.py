@@ -268,14 +268,13 @@ def apart(first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
 
 def _first(first: list[dict[str, str]], second: list[dict[str, str]], *columns: str) -> int | None:
     """The first epoch, of those in both, in which a column differs."""
-    pairs = enumerate(zip(first, second, strict=False), 1)
-    return next((epoch for epoch, rows in pairs if any(_differ(rows, column) for column in columns)), None)
-
-
-def _differ(rows: tuple[dict[str, str], dict[str, str]], column: str) -> bool:
-    """Whether a column differs; of a training program, only the last epoch has digests."""
-    a, b = (row.get(column) for row in rows)
-    return a != b and not (column in DIGESTS and "" in (a, b))
+    for epoch, rows in enumerate(zip(first, second, strict=False), 1):
+        for column in columns:
+            a, b = (row.get(column) for row in rows)
+            # Of a training program, only the last epoch has digests.
+            if a != b and not (column in DIGESTS and "" in (a, b)):
+                return epoch
+    return None
 
 
 def _tensors(

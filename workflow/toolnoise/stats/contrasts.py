@@ -71,17 +71,16 @@ def of_runs(values: np.ndarray, units: Sequence[Hashable], statistic: str) -> Ar
     if max(map(len, members.values()), default=1) > 1:
         arm = _over_units({unit: np.array(in_unit) for unit, in_unit in members.items()}, statistic)
         return arm._replace(measured=True)
-    arm = normal_sd(float(standard_deviation(values)), len(values)) if statistic == SD else _mean(values)
+    if statistic == SD:
+        arm = normal_sd(float(standard_deviation(values)), len(values))
+    else:
+        arm = Arm(float(np.mean(values)) if len(values) else np.nan, len(values))
     arm = arm._replace(measured=True)
     if len(values) < FEWEST:
         return arm
     if statistic == SD:
         arm = arm._replace(freedom=len(values) - 1)
     return arm._replace(moves=dict(zip(units, _moves(values, arm.value, statistic), strict=False)))
-
-
-def _mean(values: np.ndarray) -> Arm:
-    return Arm(float(np.mean(values)) if len(values) else np.nan, len(values))
 
 
 def _over_units(members: Mapping[Hashable, np.ndarray], statistic: str) -> Arm:
@@ -175,7 +174,8 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
     """The weighted sum of the logarithms of some arms; undefined if one is not positive."""
     weights, arms = np.array([weight for weight, _ in terms]), [arm for _, arm in terms]
     values = np.array([arm.value for arm in arms])
-    units, fixed = _units(terms), any(arm.fixed for arm in arms)
+    sides = ([arm.units for weight, arm in terms if weight * sign > 0] for sign in (1, -1))
+    units, fixed = tuple(dict.fromkeys(min(side) for side in sides if side)), any(arm.fixed for arm in arms)
     if not (values > 0).all():
         return UNDECIDED._replace(units=units, fixed=fixed)
     whole = float(weights @ np.log(values))
@@ -208,9 +208,3 @@ def ratio(numerator: Arm, denominator: Arm) -> Estimate:
     with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
         low, high = np.exp(contrast([(1, numerator), (-1, denominator)]).estimate[1:])
     return Estimate(numerator.value / denominator.value, float(low), float(high))
-
-
-def _units(terms: Sequence[tuple[float, Arm]]) -> tuple[int, ...]:
-    sides = ([arm.units for weight, arm in terms if weight * sign > 0] for sign in (1, -1))
-    smallest = [min(side) for side in sides if side]
-    return tuple(dict.fromkeys(smallest))
