@@ -20,6 +20,7 @@ from typing import Annotated, Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 
+# Of values as text: a plain word.
 _WORD = re.compile(r"[A-Za-z_./][A-Za-z0-9_.,:/+@%-]*(?=\s|$)")
 # Words that JSON has for other things than texts.
 _OF_JSON = ("true", "false", "null", "NaN", "Infinity")

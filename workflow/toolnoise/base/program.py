@@ -1,9 +1,9 @@
 """Where the program's files are: in a clone, or in an installed package, which carries what the package reads besides.
 
-A file of the program has one name, its path in the repository. Statements use that name wherever the program lies.
+A file of the program has one name, its path in the repository. Statements use that name wherever the program lies. Here
+is also how a process of the program starts, and that it ends with the one that started it.
 """
 
-import ctypes
 import os
 import signal
 import sys
@@ -51,6 +51,9 @@ def profile(name: str) -> Path:
 def end_with(parent: int, number: int = signal.SIGKILL) -> None:
     """Have the system signal this process when the thread of `parent` that started it ends; only Linux can do that."""
     if sys.platform == "linux":
+        # Imported here: the Snakefile reads this module.
+        import ctypes
+
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
         # It may have ended before.
         if os.getppid() != parent:
