@@ -1,13 +1,13 @@
 """Comparisons of means (Welch's test, Hedges' g, probability of improvement), and how many runs a claim needs."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_equal
 from scipy import stats
 
-from toolnoise import cli
 from toolnoise.base import metric_files
 from toolnoise.comparison import sample_size
 from toolnoise.comparison.two_arms import (
@@ -20,18 +20,33 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import UNDEFINED
 from toolnoise.stats.significance import UNDECIDED, mean_difference, runs_needed
 
-# Comparisons of means: Welch's test, Hedges' g and the probability of improvement
-
-
 DRAWS = np.random.Generator(np.random.Philox(2))
 BASE, BETTER = DRAWS.normal(0.90, 0.002, 10), DRAWS.normal(0.903, 0.005, 7)
 
 
-def test_the_difference_has_welchs_test_and_interval():
-    found, scipys = mean_difference(BASE, BETTER), stats.ttest_ind(BETTER, BASE, equal_var=False)
-    assert found[:2] == pytest.approx((scipys.statistic, scipys.pvalue))
-    assert found.effect[1:] == pytest.approx(tuple(scipys.confidence_interval()))
-    assert found.effect.value == pytest.approx(BETTER.mean() - BASE.mean())
+def welch(a, b):
+    return stats.ttest_ind(b, a, equal_var=False)
+
+
+def student(a, b):
+    return stats.ttest_rel(b, a)
+
+
+@pytest.mark.parametrize(
+    ("test", "scipys", "a", "b"),
+    [
+        (mean_difference, welch, BASE, BETTER),
+        (mean_difference, welch, BASE[:3], BETTER[:3]),  # small, but equally so
+        (paired_difference, student, BASE[:7], BETTER),
+        (partial(partly_paired_difference, pairs=5), student, BASE[5:], BETTER[:5]),
+        (partial(partly_paired_difference, pairs=0), welch, BASE[:3], BETTER[:3]),
+        (partial(partly_paired_difference, pairs=0), welch, BASE[5:], BETTER),
+    ],
+)
+def test_a_difference_has_the_test_and_the_interval_of_scipy(test, scipys, a, b):
+    found, wanted = test(a, b), scipys(a, b)
+    assert found[:2] == pytest.approx((wanted.statistic, wanted.pvalue))
+    assert found.effect == pytest.approx((b.mean() - a.mean(), *wanted.confidence_interval()))
 
 
 @pytest.mark.parametrize(("runs", "ratio"), [((2, 10), 0.5), ((5, 20), 0.5)])
@@ -43,10 +58,7 @@ def test_a_small_arm_and_a_larger_one_name_few_false_winners(runs, ratio):
     assert (by_welch > 0.06) == (runs[0] < 5)
 
 
-def test_equal_arms_have_welchs_test_even_if_they_are_small_and_others_no_more_than_their_degrees_of_freedom():
-    for runs in (3, 4):
-        a, b = BASE[:runs], BETTER[:runs]
-        assert mean_difference(a, b).pvalue == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
+def test_a_small_arm_has_no_more_than_its_degrees_of_freedom():
     small = [(most, 0.9 + 1e-6 * np.arange(runs), BETTER) for runs, most in ((2, 1.2), (3, 2.5), (4, 4.5))]
     for most, *arms in (*small, (1.2, BASE[:2], 1 - BASE[:2])):
         found = mean_difference(*arms)
@@ -76,11 +88,6 @@ def test_the_ends_of_gs_interval_are_where_the_t_found_is_at_the_edge():
     assert stats.nct.cdf(t, 15, shifts) == pytest.approx([0.975, 0.025], abs=2e-5)
 
 
-def test_improvement_counts_pairs_and_half_the_ties():
-    found = probability_of_improvement(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0]))
-    assert found.value == (1 + 0.5 + 0 + 3) / 6
-
-
 def test_the_interval_of_improvement_is_where_the_score_test_is_at_its_level():
     chance, low, high = probability_of_improvement(BASE, BETTER)
     for end in (low, high):
@@ -88,56 +95,21 @@ def test_the_interval_of_improvement_is_where_the_score_test_is_at_its_level():
         assert abs(chance - end) / np.sqrt(hanley_mcneil) == pytest.approx(1.959964, rel=1e-5)
 
 
-def test_pairs_are_tested_by_their_differences_as_in_scipy():
-    a, b = BASE[:4], BASE[:4] + np.array([0.1, 0.3, 0.2, 0.25])
-    found, scipys = paired_difference(a, b), stats.ttest_rel(b, a)
-    assert (found.statistic, found.pvalue) == pytest.approx((scipys.statistic, scipys.pvalue))
-    assert found.effect[1:] == pytest.approx(scipys.confidence_interval())
-    assert found.pvalue < mean_difference(a, b).pvalue
-    assert_equal(paired_difference(a[:1], b[:1]), UNDECIDED)
-
-
-def test_pairs_of_the_same_draw_do_not_count_for_paired_arms():
+def test_improvement_counts_pairs_and_half_the_ties_and_none_of_the_same_draw():
     a = np.array([1.0, 2.0, 3.0])
-    found = probability_of_improvement(a, a + 0.5, 3)
-    assert found.value == pytest.approx(0.5)  # without the three of the same draw, which are all better
-    assert probability_of_improvement(a, a + 0.5).value == pytest.approx(2 / 3)
+    assert probability_of_improvement(a, np.array([2.0, 4.0])).value == (1 + 0.5 + 0 + 3) / 6
+    assert probability_of_improvement(a, a + 0.5, 3).value == pytest.approx(0.5)  # three more are all better
     assert probability_of_improvement(a, a[:2] + 0.5, 1).value == pytest.approx(2 / 5)
     assert_equal(probability_of_improvement(a[:1], a[:1], 1), UNDEFINED)
+    assert_equal(paired_difference(a[:1], a[1:2]), UNDECIDED)
 
 
-# Arms of which some runs are paired: the ends are Student's and Welch's tests, and between them no power is lost
-
-
-STUDIES = 1_000
-
-
-def arms(runs_a, runs_b, pairs, correlation, ratio=1.0, studies=STUDIES):
+def arms(runs_a, runs_b, pairs, correlation, ratio=1.0, studies=1_000):
     """Normal runs of two methods in many studies; the first ones of both are correlated."""
     rng = np.random.Generator(np.random.Philox(11))
     a, own = rng.standard_normal((studies, runs_a)), rng.standard_normal((studies, runs_b))
     common = correlation * a[:, :pairs] + np.sqrt(1 - correlation**2) * own[:, :pairs]
     return a, ratio * np.concatenate([common, own[:, pairs:]], axis=1)
-
-
-def named(a, b, pairs, gain=0.0):
-    """The share of studies with a winner."""
-    return np.mean([partly_paired_difference(*both, pairs).pvalue < 0.05 for both in zip(a, b + gain, strict=True)])
-
-
-def test_if_all_runs_are_paired_it_is_students_test_of_the_differences():
-    for a, b in zip(*arms(6, 6, 6, 0.7, 1.5, studies=5), strict=True):
-        found, scipys = partly_paired_difference(a, b, 6), stats.ttest_rel(b, a)
-        assert (found.statistic, found.pvalue) == pytest.approx((scipys.statistic, scipys.pvalue))
-        assert found.effect[1:] == pytest.approx(tuple(scipys.confidence_interval()))
-
-
-@pytest.mark.parametrize("runs", [(6, 6), (3, 3), (5, 9)])
-def test_if_none_is_it_is_welchs(runs):
-    for a, b in zip(*arms(*runs, 0, 0, 1.5, studies=5), strict=True):
-        found, scipys = partly_paired_difference(a, b, 0), stats.ttest_ind(b, a, equal_var=False)
-        assert (found.statistic, found.pvalue) == pytest.approx((scipys.statistic, scipys.pvalue))
-        assert found.effect[1:] == pytest.approx(tuple(scipys.confidence_interval()))
 
 
 @pytest.mark.parametrize(
@@ -149,8 +121,9 @@ def test_if_none_is_it_is_welchs(runs):
     ],
 )
 def test_unequal_arms_name_no_more_false_winners(runs_a, runs_b, pairs, correlation, ratio):
+    studies = zip(*arms(runs_a, runs_b, pairs, correlation, ratio), strict=True)
     # Of 1,000 studies at 6 %, 19 of 20 have no more than 7.3 %.
-    assert named(*arms(runs_a, runs_b, pairs, correlation, ratio), pairs) <= 0.073
+    assert np.mean([partly_paired_difference(*both, pairs).pvalue < 0.05 for both in studies]) <= 0.073
 
 
 def test_the_interval_is_where_the_test_rejects():
@@ -164,42 +137,21 @@ def test_the_interval_is_where_the_test_rejects():
 # How many runs a claim needs: known numbers, simulations, and what `toolnoise plan` says of it and refuses
 
 
-MANY_STUDIES = 4_000  # a share of them is known to within 1.5 points
-OF_STUDIES = np.random.Generator(np.random.Philox(8))
-
-
 def test_a_difference_of_one_sd_takes_seventeen_runs():
     # The textbook's number, for two arms, 80 % and 5 %.
     assert runs_needed(lambda runs: sample_size.difference_power(runs, 1, 1)) == 17
 
 
-def rejected(runs, spread, shift, decide):
-    one, other = OF_STUDIES.normal(0, spread, (MANY_STUDIES, runs)), OF_STUDIES.normal(shift, 1, (MANY_STUDIES, runs))
-    return np.mean(decide(one, other))
-
-
 @pytest.mark.parametrize(("runs", "difference"), [(3, 3), (10, 1), (10, 0)])
 def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(runs, difference):
-    share = rejected(
-        runs, 1, difference, lambda *arms: [mean_difference(*both).pvalue <= 0.05 for both in zip(*arms, strict=True)]
-    )
+    rng = np.random.Generator(np.random.Philox(8))
+    one, other = rng.normal(0, 1, (4_000, runs)), rng.normal(difference, 1, (4_000, runs))
+    share = np.mean([mean_difference(*both).pvalue <= 0.05 for both in zip(one, other, strict=True)])
     assert sample_size.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
 
 
 CELL = ("smallcnn", "digits", "cpu")
 PILOT = {"algo_impl": (0.0025, 0.00172, 0.00456, 10), "impl": (0.0012, 0.0008, 0.0022, 10), "control": (0, 0, 0, 2)}
-
-
-@pytest.fixture
-def plan(capsys):
-    """What the verb prints; its JSON if that is asked for."""
-
-    def ask(*options):
-        cli.main(["plan", *map(str, options)])
-        said = capsys.readouterr().out
-        return json.loads(said) if "--json" in options else said
-
-    return ask
 
 
 @pytest.fixture
@@ -215,15 +167,16 @@ def pilot(tmp_path):
     return path
 
 
-def test_is_a_gain_of_a_third_of_a_point_real(plan):
-    lines = plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3).splitlines()
+def test_is_a_gain_of_a_third_of_a_point_real(printed_by_verb):
+    lines = printed_by_verb("plan", "--sd", 0.25, "--sd-runs", 10, "--gain", 0.3).splitlines()
     assert lines[0] == "SD of accuracy, as given: 0.25 points (0.172 to 0.456, from 10 runs)"
     assert lines[5].split("  ") == ["a gain of 0.3 points", "13 (7 to 38)"]
     assert lines[-2:] == ["  in 42 % of cases with one run each", "  in 2.5 % of cases with 10 runs each"]
 
 
-def test_a_pilots_sd_and_its_interval_are_in_points(plan, pilot):
-    found = plan("--pilot", pilot, "--variant", "algo_impl", "--gain", 0.3, "--json")
+def test_a_pilots_sd_and_its_interval_are_in_points(printed_by_verb, pilot):
+    options = "--pilot", pilot, "--variant", "algo_impl", "--gain", 0.3, "--json"
+    found = json.loads(printed_by_verb("plan", *options))
     wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
     assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
     (needed,) = found["needed"]
