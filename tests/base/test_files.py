@@ -241,16 +241,7 @@ def test_json_that_two_readers_could_understand_differently_is_one_line(text, fo
 
 
 @pytest.mark.parametrize(
-    "read",
-    [
-        files.read_json,
-        files.sha256,
-        arrays.read_npz,
-        arrays.read_npy,
-        config.read_yaml,
-        statements.read,
-        arrays.npz_names,
-    ],
+    "read", [files.read_json, files.sha256, arrays.read_npz, arrays.read_npy, config.read_yaml, statements.read]
 )
 def test_a_pipe_or_a_device_where_a_file_belongs_is_refused_at_once(read, tmp_path):
     os.mkfifo(tmp_path / "pipe.yaml")
@@ -306,13 +297,6 @@ def test_a_mapped_array_stays_in_its_file_and_a_compressed_one_cannot_be_mapped(
     )
 
 
-def zipped(path, content, compression=zipfile.ZIP_STORED):
-    with zipfile.ZipFile(path, "w", compression) as archive, archive.open("a.npy", "w", force_zip64=True) as file:
-        for block in content:
-            file.write(block)
-    return path
-
-
 @pytest.mark.parametrize("shape", [(10**12,), (-1, 10), (2, 10**30, 0), (2**63, 0)])
 def test_an_npy_that_claims_more_than_it_has_or_than_can_be_is_refused_without_a_warning(shape, tmp_path):
     described = {"descr": "<f4", "fortran_order": False, "shape": shape}
@@ -320,7 +304,9 @@ def test_an_npy_that_claims_more_than_it_has_or_than_can_be_is_refused_without_a
         np.lib.format.write_array_header_1_0(file, described)
     with pytest.raises(BadInput, match=r"a\.npy: damaged or truncated \(its header claims -?\d+ bytes and has 0\)"):
         arrays.read_npy(tmp_path / "a.npy")
-    path = zipped(tmp_path / "a.npz", [(tmp_path / "a.npy").read_bytes()])
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(tmp_path / "a.npy", "a.npy")
     with pytest.raises(BadInput, match=r"a\.npy claims -?\d+ bytes and has 0"):
         arrays.read_npz(path)
     with path.open("rb") as file, pytest.raises(ValueError, match=r"a\.npy claims -?\d+ bytes"):
@@ -343,13 +329,6 @@ SHAPE = {"name": TEXT, "seeds": [COUNT], "about?": {"on": FLAG, "*": AMOUNT}, "s
 WHOLE = {"name": "x", "seeds": [1, 2], "about": {"on": True, "a": 0.5, "b": 3}, "spec": {"seed": 2**40}, "more": None}
 
 
-def refusal(tmp_path, value):
-    (tmp_path / "f.json").write_text(json.dumps(value))
-    with pytest.raises(BadInput) as caught:
-        shapes.read(tmp_path / "f.json", SHAPE, "the record that a test wrote")
-    return str(caught.value).removeprefix(f"{tmp_path}/")
-
-
 @pytest.mark.parametrize(
     ("change", "line"),
     [
@@ -365,7 +344,10 @@ def test_what_does_not_fit_is_one_line_and_what_fits_is_read_as_it_is(change, li
     for value in (WHOLE, {key: WHOLE[key] for key in WHOLE if key != "about"}):
         (tmp_path / "f.json").write_text(json.dumps(value))
         assert shapes.read(tmp_path / "f.json", SHAPE, "") == value
-    assert refusal(tmp_path, WHOLE | change) == line
+    (tmp_path / "f.json").write_text(json.dumps(WHOLE | change))
+    with pytest.raises(BadInput) as caught:
+        shapes.read(tmp_path / "f.json", SHAPE, "the record that a test wrote")
+    assert str(caught.value) == f"{tmp_path}/{line}"
 
 
 # Faults of the machine: what they are called, that they end a verb in one line, and what they leave whole

@@ -44,45 +44,36 @@ def test_runs_of_two_studies_share_draws_if_their_seeds_are_equal(study_seed, wa
     assert designs.design(*draws.units(one, other)).way == way
 
 
-def test_logits_of_another_shape_or_type_than_the_index_says_are_one_line(make_dump, refused):
-    assert "found float64" in refused(stacks.read_predictions, *make_dump(LOGITS.astype(np.float64)))
-    paths = make_dump(LOGITS, shape=[3, 4, 3])
-    line = refused(stacks.read_predictions, *paths)
-    assert line == (
-        f"{paths[0]}: found float32 of shape (3, 4, 2); float32 of shape (3, 4, 3), as {paths[1].name} says"
-    )
+def spoilt(number):
+    logits = LOGITS.copy()
+    logits[1, 2, 0] = number
+    return logits
+
+
+SOFTMAX = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
+FIRST, SECOND = [True, False, False], [False, True, False]
 
 
 @pytest.mark.parametrize(
-    ("index", "says"),
+    ("logits", "index", "says"),
     [
-        ({"shape": -1}, "shape: found -1; expected a list"),
-        ({"seeds": [1, 2, "x"]}, 'seeds[2]: found "x"; expected an integer'),
-        ({"seeds": [1, 2]}, "seeds: found 2; one for each of the 3 runs"),
+        (LOGITS.astype(np.float64), {}, "npy: found float64 of shape (3, 4, 2); float32"),
+        (LOGITS, {"shape": [3, 4, 3]}, "npy: found float32 of shape (3, 4, 2); float32 of shape (3, 4, 3), as"),
+        (LOGITS, {"seeds": [1, 2, "x"]}, 'json: seeds[2]: found "x"; expected an integer'),
+        (LOGITS, {"seeds": [1, 2]}, "json: seeds: found 2; one for each of the 3 runs"),
+        (spoilt(np.nan), {"diverged": FIRST}, "npy: [1]: found infinite or undefined"),
+        (spoilt(-np.inf), {"diverged": FIRST}, "npy: [1]: found infinite or undefined"),
+        (SOFTMAX, {"diverged": FIRST}, "npy: found probabilities; logits, so a network without a softmax at its end"),
     ],
 )
-def test_an_index_of_other_types_or_of_another_number_of_runs_is_one_line(index, says, make_dump, refused):
-    paths = make_dump(LOGITS, **index)
-    assert refused(stacks.read_predictions, *paths).startswith(f"{paths[1]}: {says}")
+def test_a_dump_without_logits_or_that_its_index_does_not_fit_is_one_line(logits, index, says, make_dump, refused):
+    paths = make_dump(logits, **index)
+    assert refused(stacks.read_predictions, *paths).startswith(f"{paths[0].with_suffix('')}.{says}")
 
 
-def test_logits_are_finite_but_of_runs_that_diverged(make_dump, refused):
-    for number in (np.nan, -np.inf):
-        logits = LOGITS.copy()
-        logits[1, 2, 0] = number
-        paths = make_dump(logits, diverged=[False, True, False])
-        assert stacks.read_predictions(*paths).logits.shape == LOGITS.shape
-        paths = make_dump(logits, diverged=[True, False, False])
-        assert refused(stacks.read_predictions, *paths).startswith(f"{paths[0]}: [1]: found infinite or undefined")
-
-
-def test_a_dump_of_softmax_outputs_is_refused(make_dump, refused):
-    softmax = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
-    softmax[0] = np.nan
-    paths = make_dump(softmax, diverged=[True, False, False])
-    line = refused(stacks.read_predictions, *paths)
-    assert line == f"{paths[0]}: found probabilities; logits, so a network without a softmax at its end"
-    assert len(stacks.read_predictions(*make_dump(softmax[:1], diverged=[True])).logits) == 1
+def test_runs_that_diverged_may_have_any_numbers(make_dump):
+    for logits, diverged in ((spoilt(np.nan), SECOND), (SOFTMAX[:1], [True])):
+        assert stacks.read_predictions(*make_dump(logits, diverged=diverged)).logits.shape == logits.shape
 
 
 @pytest.mark.parametrize(
