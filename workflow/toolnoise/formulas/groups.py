@@ -115,9 +115,7 @@ def freedom(draws: Draws) -> float:
     They are Satterthwaite's (1946): with equally noisy draws at most as many as the runs less one a draw, and with all
     noise in one draw those of that draw.
     """
-    if len(draws) == 1:
-        return len(draws[0].values) - 1
-    runs = [rate.values for rate in draws if len(rate.values) > 1]
+    runs = [rate.values for rate in draws if len(rate.values) > 1 or len(draws) == 1]
     if len(runs) == 1:
         return len(runs[0]) - 1
     variances = np.array([standard_deviation(of_draw) ** 2 for of_draw in runs])

@@ -47,13 +47,9 @@ def over_draws(each: Sequence[list[Row]], declared: Mapping[str, Metric] = METRI
 
 def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, int]]:
     """Rows of ensembles by size, from those of each draw; the number of ensembles is that of all draws."""
-    if len(each) == 1:
-        return each[0]
-    of_all = []
-    for rows in zip(*each, strict=True):
-        (row,) = bounded([_over([row for _, row, _ in rows], METRICS)])
-        of_all.append((rows[0][0], row, sum(ensembles for *_, ensembles in rows)))
-    return of_all
+    rows = over_draws([[row for _, row, _ in of_draw] for of_draw in each])
+    of_all = zip(zip(*each, strict=True), rows, strict=True)
+    return [(alike[0][0], row, sum(ensembles for *_, ensembles in alike)) for alike, row in of_all]
 
 
 def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray]) -> Values:
