@@ -106,22 +106,6 @@ def test_the_range_of_normal_runs_in_sds_grows_with_their_number_as_tables_of_qu
     assert range_in_sds(1) == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize(("draws", "runs", "sigma", "least"), [(4, 4, 0, 0.94), (10, 10, 1.3, 0.9)])
-def test_an_sd_over_draws_is_covered_where_draws_differ_in_noise(draws, runs, sigma, least):
-    """`bench/error_rates.py` has this, and means, for more draws and sigmas."""
-    drawn = np.random.Generator(np.random.Philox(int(10 * sigma)))
-    variances = np.exp(sigma * drawn.normal(size=(1000, draws)))
-    sds = np.sqrt(variances * drawn.chisquare(runs - 1, (1000, draws)) / (runs - 1))
-    low, high = np.array([root_mean_square(study)[1:] for study in sds]).T
-    truth, given = np.exp(sigma**2 / 4), ~np.isnan(low)
-    assert given.mean() > 0.9
-    assert least < np.mean(((low < truth) & (truth < high))[given]) < 0.98
-    # The interval of a pooled variance takes draws for equally noisy.
-    pooled, freedom = np.sqrt(np.mean(sds**2, axis=1)), draws * (runs - 1)
-    low, high = pooled * np.sqrt(freedom / stats.chi2.ppf([[0.975], [0.025]], freedom))
-    assert (np.mean((low < truth) & (truth < high)) < 0.9) == (sigma > 0)
-
-
 def test_an_sd_over_draws_may_have_a_draw_without_noise_but_not_only_such():
     found = root_mean_square(np.array([0.0, 1.0, 1.0, 1.0]))
     assert found.value == pytest.approx(np.sqrt(3 / 4))
