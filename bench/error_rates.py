@@ -27,14 +27,12 @@ from toolnoise.formulas.groups import distribution_wise_variance
 from toolnoise.formulas.ratios import CellRuns, ratios
 from toolnoise.formulas.variance_components import components
 from toolnoise.measures.by_draw import churns, grouped
-from toolnoise.stats.contrasts import Contrast, contrast
+from toolnoise.stats.contrasts import PAIRS, SD, Arm, Contrast, contrast, of_runs
 from toolnoise.stats.draws import Drawn
-from toolnoise.stats.estimates import TAIL, Estimate
+from toolnoise.stats.estimates import TAIL, Estimate, root_mean_square, sd_chi2, sd_robust
 from toolnoise.stats.estimates import positive_mean_t as mean_over_draws
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean
-from toolnoise.stats.quantities import PAIRS, SD, Arm, of_runs
-from toolnoise.stats.spread import root_mean_square, sd_chi2, sd_robust
-from toolnoise.stats.two_means import cautious, mean_difference
+from toolnoise.stats.significance import cautious, mean_difference
 
 Draws = np.random.Generator
 RUNS, LEVEL = 10, 0.05

@@ -38,10 +38,9 @@ import numpy as np
 
 from toolnoise import cli, streams
 from toolnoise.base import arrays, files
-from toolnoise.base.job import Files
+from toolnoise.base.job import Files, Timings
 from toolnoise.base.program import ROOT
 from toolnoise.base.spec import Spec
-from toolnoise.base.timings import Timings
 from toolnoise.commands import jobs
 from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_dump

@@ -22,8 +22,9 @@ from hypothesis import settings
 from scripts import loaded
 
 from toolnoise import cli, streams
-from toolnoise.base import arrays, files, key_values
+from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import values_as_text
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.commands import jobs
 from toolnoise.provenance import archive
@@ -80,7 +81,7 @@ def options_of():
         rest = spec.as_json()
         named = {"tooling": rest.pop("hardware")}
         named |= {part: rest.pop(part) for part in jobs.SPEC if part != "seed" and part in rest} | {"seed": rest}
-        return [word for part, values in named.items() for word in (f"--{part}", key_values.values_as_text(values))]
+        return [word for part, values in named.items() for word in (f"--{part}", values_as_text(values))]
 
     return options
 

@@ -4,7 +4,6 @@ import ast
 import copy
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from toolnoise.base import code_digest, code_text, program
+from toolnoise.base import code_digest, program
 from toolnoise.checks import audit_rules
 from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.provenance import repository
@@ -20,17 +19,20 @@ from toolnoise.provenance.statements import CODE, COMMIT, Artifact, Statement
 from toolnoise.study import config, grid, job_code
 
 ENGINE = "toolnoise.engines.tensorflow"
-REPOSITORY = program.ROOT
 
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A copy of the package whose files a test may change; digests are of the copy."""
-    copy = tmp_path / "workflow" / "toolnoise"
-    shutil.copytree(program.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(program, "PACKAGE", copy)
-    monkeypatch.setattr(program, "ROOT", tmp_path)
-    yield copy
+    """A copy of the package and of all other files that jobs are made by, to be changed; digests are of the copy."""
+    copied = tmp_path / program.NAME
+    shutil.copytree(program.PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("notebooks", "requirements", "resources", "workflow/report"):
+        shutil.copytree(program.ROOT / folder, tmp_path / folder)
+    for module in (program, repository):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(program, "PACKAGE", copied)
+    forget()
+    yield copied
     forget()
 
 
@@ -72,7 +74,7 @@ NOT_IMPORTED = {
         "__init__.py",  # the names that programs call
         "base/printing.py",  # imported by messages alone
     ],
-    "toolnoise.measures.control_gate": ["stats/spread.py"],
+    "toolnoise.measures.control_gate": ["stats/contrasts.py"],
     "toolnoise.measures.noise": ["engines/keras_engine.py"],  # it reads runs, and trains none
     "toolnoise.programs.run_program": ["training/loop.py"],  # a program has its own
     "toolnoise.figures.render": ["training/loop.py"],
@@ -120,10 +122,8 @@ def test_a_builder_of_ones_own_and_what_it_imports_count_and_nothing_is_imported
     "text",
     [
         "print 'a'\n",
-        "type Pair = tuple[int, int] | f'{'a'}'\n",
         "x = '\\d'\n",
         "x = '\0'\n",
-        "x = " + "(" * 300,
         "x = " + "-" * 100_000 + "1",
     ],
 )
@@ -144,23 +144,7 @@ def test_no_module_imports_in_a_way_that_a_digest_does_not_follow():
     assert [(path, node.lineno) for path, node in imports if node.level] == [], "relative"
 
 
-MEASURE = "toolnoise.measures.noise"
 OVERHEAD = "notebooks/overhead.ipynb"
-
-
-@pytest.fixture
-def own_package(tmp_path, monkeypatch):
-    """A repository of its own with a copy of the package and of the notebooks."""
-    copy = tmp_path / program.NAME
-    shutil.copytree(program.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "web"))
-    shutil.copytree(program.ROOT / "notebooks", tmp_path / "notebooks")
-    for module in (program, repository):
-        monkeypatch.setattr(module, "ROOT", tmp_path)
-    monkeypatch.setattr(program, "PACKAGE", copy)
-    forget()
-    git(tmp_path, "init", "--quiet")
-    yield copy
-    forget()
 
 
 def git(folder, *arguments):
@@ -169,68 +153,49 @@ def git(folder, *arguments):
     return done.stdout.strip()
 
 
-def commit(own_package):
-    git(own_package, "add", "--all", "--force", "..")
-    git(own_package, "add", "--all", "--force", "../../notebooks")
-    git(own_package, "commit", "--quiet", "--message", "as it lies")
-    return git(own_package, "rev-parse", "HEAD")
+def commit(package):
+    repository_of = package.parents[1]
+    git(repository_of, "init", "--quiet")
+    git(repository_of, "add", "--all", "--force", ".")
+    git(repository_of, "commit", "--quiet", "--message", "as it lies")
+    return git(repository_of, "rev-parse", "HEAD")
 
 
-def move(own_package, old, new):
-    """Move a module to another room, and let everything import it from there."""
-    source, target = (own_package.joinpath(*name.split(".")).with_suffix(".py") for name in (old, new))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if not (target.parent / "__init__.py").exists():
-        (target.parent / "__init__.py").write_text('"""A new room."""\n')
-    source.rename(target)
-    (old_room, old_name), (new_room, new_name) = (name.rsplit(".", 1) for name in (old, new))
-    assert old_name == new_name
-    for path in [*own_package.rglob("*.py"), *own_package.parents[1].glob("notebooks/*.ipynb")]:
-        text = path.read_text()
-        text = re.sub(rf"from toolnoise\.{old}\b", f"from toolnoise.{new}", text)
-        # One line for each name, as what is moved may have stood among others.
-        text = re.sub(
-            rf"^( *)from toolnoise\.{old_room} import (.*\b{old_name}\b.*)$",
-            lambda found: "\n".join(
-                f"{found[1]}from toolnoise.{new_room if name.split()[0] == old_name else old_room} import {name}"
-                for name in found[2].split(", ")
-            ),
-            text,
-            flags=re.MULTILINE,
+def test_a_module_in_another_room_changes_no_digest(package):
+    digests = set()
+    for room in ("here", "there"):
+        (package / room).mkdir()
+        (package / room / "__init__.py").write_text(f'"""The room {room}."""\n')
+        (package / room / "one.py").write_text("def f():\n    return 1\n")
+        # Their order follows from where the modules lie.
+        imports = sorted(
+            [f"toolnoise.{room} import one", f"toolnoise.{room}.one import f", "toolnoise.stats import draws"]
         )
-        path.write_text(text)
-    forget()
+        (package / "user.py").write_text("".join(f"from {one}\n" for one in imports) + "found = one, f(), draws\n")
+        digests.add(digest("toolnoise.user"))
+    assert len(digests) == 1
 
 
-def test_a_module_in_another_room_changes_no_digest(own_package):
-    modules = [MEASURE, "toolnoise.papers.frameworks.pair", "toolnoise.figures.render", "toolnoise.training.loop"]
-    before = [digest(module) for module in modules]
-    for name in ("formulas.churn", "stats.estimates", "datasets.prepared"):
-        move(own_package, name, f"elsewhere.{name.rpartition('.')[2]}")
-    assert "toolnoise.elsewhere" in (own_package / "formulas/stability.py").read_text()
-    assert [digest(module) for module in modules] == before
-
-
-def test_the_audit_calls_stale_what_the_next_run_would_make_again(own_package):
+def test_the_audit_calls_stale_what_the_next_run_would_make_again(package):
     stated = code_digest.sources("toolnoise.datasets.counting")
     made_by = tuple(Artifact(name, sha256, kind=CODE) for name, sha256 in stated.items())
-    then, parameters = Artifact("repository", commit(own_package), kind=COMMIT), {"dataset": "digits"}
+    then, parameters = Artifact("repository", commit(package), kind=COMMIT), {"dataset": "digits"}
     once, counts = datetime(2026, 1, 1, tzinfo=UTC), job_code.digest("count", {})
     made = Statement("count", (), (*made_by, then), parameters, {}, once, once, {}, counted=counts)
 
     def stale(statement):
         forget()
-        return repository.changed_since(statement, own_package.parents[1] / "results/mine", audit_rules.counted)
+        return repository.changed_since(statement, package.parents[1] / "results/mine", audit_rules.counted)
 
     # Of the second nothing but messages makes use.
     for name in ("base/errors.py", "base/printing.py"):
         assert f"workflow/toolnoise/{name}" in stated
-        change(own_package / name)
-    change(own_package / "base/files.py", "# changed\n")
+        change(package / name)
+    change(package / "base/files.py", "# changed\n")
     assert stale(made) == []
     # Statements of earlier versions do not say what counts.
     assert "workflow/toolnoise/base/files.py" in stale(made._replace(counted=""))
-    change(own_package / "base/files.py")
+    change(package / "base/files.py")
     assert "workflow/toolnoise/base/files.py" in stale(made)
 
 
@@ -247,12 +212,12 @@ TWO_FUNCTIONS = "def one():\n    {}\n    return 1\n\n\ndef other():\n    {}\n   
     ],
     ids=["another module", "branches that change places", "an import that leaves its function"],
 )
-def test_from_where_a_name_comes_and_where_it_is_known_counts(text, before, after, own_package):
+def test_from_where_a_name_comes_and_where_it_is_known_counts(text, before, after, package):
     for number, name in enumerate(("one", "other")):
-        (own_package / f"{name}.py").write_text(f"def f():\n    return {number}\n")
+        (package / f"{name}.py").write_text(f"def f():\n    return {number}\n")
     digests = []
     for lines in (before, after):
-        (own_package / "user.py").write_text(text.format(*lines))
+        (package / "user.py").write_text(text.format(*lines))
         digests.append(digest("toolnoise.user"))
     assert digests[0] != digests[1]
 
@@ -265,8 +230,8 @@ def test_every_module_that_counts_has_a_key():
     assert len({*keys.values()} - {""}) == len(keys) - len(without), "two modules that do the same"
 
 
-def counted(text, is_module=lambda _: False):
-    return code_text.counted_text(code_text.parse_python(text), is_module)
+def counted(text):
+    return code_digest.counted_text(code_digest.parse_python(text))
 
 
 TEXT = """
@@ -280,16 +245,12 @@ def f(a, *, b=None, **c):
     ("old", "new"),
     [
         ("a + 1", "a - 1"),
-        ("a + 1", "a + 1.0"),
         ("a + 1", "a + True"),
-        ("'a'", "a"),
         ("'a'", "b'a'"),
         ("b=None", "b"),
         ("**c, None: b", "None: b, **c"),
-        ("**c, None: b", "**c, **b"),
         ("{a:{b}}", "{a:{b}.}"),
         ('"one"', 'f"one"'),
-        ('"one"', '1; "one"'),
     ],
 )
 def test_what_code_does_counts(old, new):
@@ -324,10 +285,10 @@ def test_a_digest_is_equal_on_every_python():
 
 
 DIGESTS = """
-from toolnoise.base import code_text, program
+from toolnoise.base import code_digest, program
 
 for path in sorted(program.PACKAGE.rglob("*.py")):
-    print(code_text.counted_text(code_text.parse_python(path.read_bytes()), lambda module: True).digest)
+    print(code_digest.counted_text(code_digest.parse_python(path.read_bytes())).digest)
 """
 
 
@@ -336,7 +297,7 @@ RUNNING = ".".join(map(str, sys.version_info[:2]))
 
 @pytest.fixture(scope="module")
 def digests_here():
-    return [counted(path.read_bytes(), lambda _: True).digest for path in sorted(program.PACKAGE.rglob("*.py"))]
+    return [counted(path.read_bytes()).digest for path in sorted(program.PACKAGE.rglob("*.py"))]
 
 
 @pytest.mark.parametrize("version", sorted({"3.11", "3.12", "3.13"} - {RUNNING}))
@@ -370,14 +331,6 @@ def demo():
     return planned(DEMO)
 
 
-@pytest.fixture
-def all_code(package):
-    """The package, beside copies of all other files that jobs are made by."""
-    for folder in ("notebooks", "requirements", "resources", "workflow/report"):
-        shutil.copytree(REPOSITORY / folder, package.parents[1] / folder)
-    return package
-
-
 def changed(before, written=DEMO):
     after = planned(written)
     assert before.keys() == after.keys()
@@ -390,13 +343,13 @@ def replace(path, old, new):
     path.write_text(text.replace(old, new))
 
 
-def test_comments_docstrings_and_messages_plan_nothing(all_code, demo):
-    replace(all_code / "base/errors.py", "; {text}", "; rather {text}")
-    replace(all_code / "base/faults.py", "no space is left on the disk", "the disk is full")
-    replace(all_code / "base/progress.py", "{n_fmt} of {total_fmt}", "{n_fmt}/{total_fmt}")
-    replace(all_code.parents[1] / OVERHEAD, "# A study may leave out", "# Some studies leave out")
+def test_comments_docstrings_and_messages_plan_nothing(package, demo):
+    replace(package / "base/errors.py", "; {text}", "; rather {text}")
+    replace(package / "base/errors.py", "no space is left on the disk", "the disk is full")
+    replace(package / "base/progress.py", "{n_fmt} of {total_fmt}", "{n_fmt}/{total_fmt}")
+    replace(package.parents[1] / OVERHEAD, "# A study may leave out", "# Some studies leave out")
     number = 0
-    for path in all_code.rglob("*.py"):
+    for path in package.rglob("*.py"):
         lines = path.read_text().splitlines(keepends=True)
         for node in ast.walk(ast.parse("".join(lines))):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
@@ -411,33 +364,33 @@ def test_comments_docstrings_and_messages_plan_nothing(all_code, demo):
 SPEC = ("train", "predict", "profile", "measure-speed", "predict-elsewhere")
 
 
-def test_an_engine_plans_what_computes_with_it(all_code):
+def test_an_engine_plans_what_computes_with_it(package):
     before = planned(FRAMEWORKS)
-    change(all_code / "engines/jax.py")
+    change(package / "engines/jax.py")
     on_it = {job for job in before if job[0] in SPEC and "cpu-jax" in job[3 + (job[0] == "predict-elsewhere") :]}
     assert len(on_it) == 42 + 9 + 9 + 12
     assert changed(before, FRAMEWORKS) == on_it
 
 
-def test_a_measure_or_the_keeping_of_checkpoints_plans_its_own_jobs(all_code):
+def test_a_measure_or_the_keeping_of_checkpoints_plans_its_own_jobs(package):
     before = planned(FRAMEWORKS)
-    change(all_code / "papers/frameworks/pair.py")
+    change(package / "papers/frameworks/pair.py")
     pairs = {job for job in before if job[0] == "measure-pair"}
     assert pairs
     reading = changed(before, FRAMEWORKS) - pairs
     assert {job[0] for job in reading} == {"collect", "render"}, "they read its columns"
-    change(all_code / "measures/noise.py")
+    change(package / "measures/noise.py")
     measured = reading | pairs | {job for job in before if job[0] == "measure"}
     assert changed(before, FRAMEWORKS) == measured
-    change(all_code / "training/checkpoints.py")
+    change(package / "training/checkpoints.py")
     assert {job[0] for job in changed(before, FRAMEWORKS) - measured} == {"train", "measure-speed"}
 
 
-def test_a_builder_plans_what_computes_with_its_networks_and_a_reader_its_data_sets(all_code, demo):
-    change(all_code / "models/mediumcnn.py")
+def test_a_builder_plans_what_computes_with_its_networks_and_a_reader_its_data_sets(package, demo):
+    change(package / "models/mediumcnn.py")
     of_networks = {job for job in demo if job[0] in SPEC and job[1].startswith("mediumcnn")}
     assert changed(demo) == of_networks
-    change(all_code / "datasets/readers/faces.py")
+    change(package / "datasets/readers/faces.py")
     assert changed(demo) == of_networks | {("prepare", "faces")}
 
 

@@ -15,7 +15,7 @@ from toolnoise.comparison.arms import PREDICTIONS, Arm
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.two_arms import probability_of_improvement
 from toolnoise.formulas.accuracy import accuracies
-from toolnoise.stats.two_means import mean_difference
+from toolnoise.stats.significance import mean_difference
 from toolnoise.study.variants import VARIANTS
 
 # What is computed and said of two or more sets of runs

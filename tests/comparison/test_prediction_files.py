@@ -10,7 +10,7 @@ from toolnoise.base.noise_sources import DRAWN
 from toolnoise.comparison import arms
 from toolnoise.comparison.arms import PREDICTIONS
 from toolnoise.comparison.label_files import Truth
-from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.accuracy import cross_entropies
 
 LABELS = np.array([0, 1, 2, 1, 0])
 LOGITS = np.random.Generator(np.random.Philox(1)).normal(size=(3, 5, 3)).astype(np.float32)

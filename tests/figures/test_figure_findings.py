@@ -10,7 +10,7 @@ from toolnoise.base.metric_files import of_label
 from toolnoise.figures import findings
 from toolnoise.formulas.groups import independent_errors_sd
 from toolnoise.formulas.ratios import RATIOS
-from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
+from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.papers.classes import draw as classes
 from toolnoise.papers.classes.draw import apart as labels_apart
@@ -18,7 +18,7 @@ from toolnoise.papers.growth import draw as growth
 from toolnoise.papers.language import draw as language
 from toolnoise.papers.overhead import draw as overhead
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.two_means import mean_difference
+from toolnoise.stats.significance import mean_difference
 
 COLUMNS = ["dataset", "variant", "value", "ci_low", "ci_high"]
 
@@ -171,7 +171,7 @@ def predicted(shared):
 
 
 def rows_of(answers, holm=None):
-    rows = of_classes(answers, 3, LABELS, {}, apart(np.zeros((RUNS, 0))), 1)
+    rows = stability(answers, LABELS, 3, {}, apart(np.zeros((RUNS, 0))), 1)
     rows += of_all_draws(answers, LABELS, 3, {}, [np.arange(RUNS)], rows)
     found = pd.DataFrame(
         [(*CELL, metric, group, *estimate, RUNS, 0) for metric, group, estimate in rows], columns=list(STABILITY)

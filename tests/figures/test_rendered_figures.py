@@ -48,8 +48,10 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
     logits = common + noise * draws.normal(size=(runs, len(labels), classes))
     vectors = draws.normal(size=(1, 50)) + noise * draws.normal(size=(runs, 50))
     logits = logits.astype(np.float32)
-    rows = stability(logits, labels, groups, apart(vectors), streams.key(0, "init", 1))
-    rows += of_all_draws(predictions(logits), labels, classes, groups, [np.arange(runs)], rows)
+    predicted = predictions(logits)
+    given = labels, classes, groups
+    rows = stability(predicted, *given, apart(vectors), streams.key(0, "init", 1), scores=logits)
+    rows += of_all_draws(predicted, *given, [np.arange(runs)], rows)
     return [(*place, metric, group, *estimate, runs, 0) for metric, group, estimate in rows]
 
 
@@ -108,7 +110,7 @@ def written(tmp_path, executed):
         metrics |= {"stability": rows, "counts": counts, "runs": list(each_runs(rows)) if runs is None else runs}
         written = {name: tmp_path / f"{name}.csv" for name, values in metrics.items() if values}
         for name, path in written.items():
-            metric_files.write(path, metric_files.columns(METRICS[name].columns), metrics[name])
+            metric_files.write(path, metric_files.columns_at(METRICS[name].columns), metrics[name])
         parameters = given | {name: [str(path)] for name, path in written.items()}
         return executed(kind, parameters, tmp_path, tmp_path / "figure", kind)
 

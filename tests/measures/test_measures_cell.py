@@ -1,17 +1,229 @@
-"""What is made of a cell's runs: rows of its stability, of identical runs and of ensembles, and the gate of Control."""
+"""Dumps of a cell's runs, read whole or refused; what is made of them; and the gate of Control."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.dumps import stacks
+from toolnoise.base.job import Timings
+from toolnoise.comparison import designs
+from toolnoise.datasets.prepared import Data, Split
+from toolnoise.dumps import prediction_dump, stacks
+from toolnoise.dumps.prediction_dump import Predictor, about
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
 from toolnoise.measures import control_gate, reading
 from toolnoise.papers.identical import measure as cell
-from toolnoise.papers.identical.metric import CRITERIA, Weak
-from toolnoise.study import config, runs
+from toolnoise.papers.identical.metric import CRITERIA
+from toolnoise.papers.layers import measure as layers
+from toolnoise.papers.layers.dump import chosen_examples, gram
+from toolnoise.papers.layers.measure import LAYERS
+from toolnoise.papers.remedies import dump as remedy_dump
+from toolnoise.papers.remedies.measure import read_remedied
+from toolnoise.stats import draws
+from toolnoise.study import runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.expected import METRICS
+from toolnoise.study.remedies import SETS, remedies
+
+LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
+
+
+def test_a_whole_dump_is_read(make_dump):
+    dump = stacks.read_predictions(*make_dump(LOGITS, diverged=[False, True, False]))
+    assert (dump.logits == LOGITS).all()
+    assert isinstance(dump.logits, np.memmap), "it is not copied into memory"
+    assert dump.seeds == [1, 2, 3]
+    assert dump.finished.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(("study_seed", "way"), [(0, "paired"), (1, "independent")])
+def test_runs_of_two_studies_share_draws_if_their_seeds_are_equal(study_seed, way, make_dump):
+    one = stacks.read_predictions(*make_dump(LOGITS)).drawn
+    other = stacks.read_predictions(*make_dump(LOGITS, spec={"study_seed": study_seed})).drawn
+    assert designs.design(*draws.units(one, other)).way == way
+
+
+def spoilt(number):
+    logits = LOGITS.copy()
+    logits[1, 2, 0] = number
+    return logits
+
+
+SOFTMAX = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
+FIRST, SECOND = [True, False, False], [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("logits", "index", "says"),
+    [
+        (LOGITS.astype(np.float64), {}, "npy: found float64 of shape (3, 4, 2); float32"),
+        (LOGITS, {"shape": [3, 4, 3]}, "npy: found float32 of shape (3, 4, 2); float32 of shape (3, 4, 3), as"),
+        (LOGITS, {"seeds": [1, 2, "x"]}, 'json: seeds[2]: found "x"; expected an integer'),
+        (LOGITS, {"seeds": [1, 2]}, "json: seeds: found 2; one for each of the 3 runs"),
+        (spoilt(np.nan), {"diverged": FIRST}, "npy: [1]: found infinite or undefined"),
+        (spoilt(-np.inf), {"diverged": FIRST}, "npy: [1]: found infinite or undefined"),
+        (SOFTMAX, {"diverged": FIRST}, "npy: found probabilities; logits, so a network without a softmax at its end"),
+    ],
+)
+def test_a_dump_without_logits_or_that_its_index_does_not_fit_is_one_line(logits, index, says, make_dump, refused):
+    paths = make_dump(logits, **index)
+    assert refused(stacks.read_predictions, *paths).startswith(f"{paths[0].with_suffix('')}.{says}")
+
+
+def test_runs_that_diverged_may_have_any_numbers(make_dump):
+    for logits, diverged in ((spoilt(np.nan), SECOND), (SOFTMAX[:1], [True])):
+        assert stacks.read_predictions(*make_dump(logits, diverged=diverged)).logits.shape == logits.shape
+
+
+@pytest.mark.parametrize(
+    ("recipe", "margin", "dropout", "unused"),
+    [
+        ({"crop": 0, "flip": False}, 0, False, ["augment", "dropout"]),
+        ({"crop": 0, "flip": False, "resized_crop": {}}, 0, True, []),
+        ({"crop": 0, "flip": False}, 8, True, []),  # windows of larger images are chosen by the same draws
+    ],
+)
+def test_sources_without_effect_are_unused_and_have_no_draw(recipe, margin, dropout, unused, make_spec):
+    engine = SimpleNamespace(dropouts=[SimpleNamespace(rate=0.2 * dropout)])
+    dataset = SimpleNamespace(train=SimpleNamespace(margin=margin))
+    assert Predictor(engine, (), dataset, {}).unused(recipe) == unused
+    # Such a source has no draw in the index.
+    cell = [SimpleNamespace(seed=seed, diverged=False) for seed in (1, 2)]
+    index = about(make_spec("init", 1, "noisy"), cell, (2, 5, 3), {}, Timings(), unused)
+    assert index.get("unused", []) == unused
+    assert [source for source in ("augment", "dropout") if index["draws"][source] is None] == unused
+    assert index["draws"]["shuffle"] == [0, 0]
+
+
+def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order_and_no_more_than_there_are(refused):
+    found = chosen_examples(7, "digits", 40, 300)
+    assert len(set(found)) == 40
+    assert (np.diff(found) > 0).all()
+    assert (found == chosen_examples(7, "digits", 40, 300)).all()
+    assert found.max() > 200 > 100 > found.min()
+    for other in (chosen_examples(8, "digits", 40, 300), chosen_examples(7, "faces", 40, 300)):
+        assert (found != other).any()
+    assert chosen_examples(0, "digits", 30, 30).tolist() == list(range(30))
+    line = refused(chosen_examples, 0, "digits", 31, 30)
+    assert line == "study: layers: found 31; from 4 to the 30 test examples of digits"
+
+
+LAYERED = Cell("m", "d", "h", "algo")
+
+
+@pytest.fixture
+def dumped_layers(tmp_path):
+    """Write a dump of two layers of some runs, the second of which diverged; returns its two paths."""
+
+    def make(runs=4, **about):
+        draws = np.random.Generator(np.random.Philox(3))
+        stack = np.stack([[gram(draws.normal(size=(6, columns))) for columns in (4, 9)] for _ in range(runs)])
+        stack[1] = np.nan
+        grams, index = tmp_path / "algo.npy", tmp_path / "algo.json"
+        arrays.write_npy(grams, stack)
+        seeds = list(range(1, runs + 1))
+        diverged = [seed == 2 for seed in seeds]
+        told = {"layers": ["a", "b"], "seeds": seeds, "diverged": diverged, "shape": list(stack.shape)}
+        files.write_json(index, told | about)
+        return grams, index
+
+    return make
+
+
+def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped_layers, tmp_path):
+    layers.measure(LAYERED, *dumped_layers(), out=tmp_path / "out.csv")
+    rows = metric_files.read(tmp_path / "out.csv", LAYERS)
+    assert rows[["layer", "metric"]].to_numpy().tolist() == [
+        [layer, metric] for layer in ("a", "b") for metric in ("cka", "cka_debiased")
+    ]
+    assert set(rows["examples"]) == {6}
+    assert set(rows["n_runs"]) == {3}
+    assert set(rows["n_missing"]) == {1}
+    assert rows[["value", "ci_low", "ci_high"]].notna().all(axis=None)
+
+
+PICTURES, KINDS, SNAPSHOTS, MARGIN = 23, 3, 3, 2
+EDGE = 16  # as far as any view is shifted
+PIXEL_DRAWS = np.random.Generator(np.random.Philox(3))
+PIXELS = PIXEL_DRAWS.integers(0, 256, (PICTURES, 8, 7, 2), np.uint8)
+TEST = Split(PIXELS, np.arange(PICTURES) % KINDS, normalise="per-image", margin=MARGIN)
+NAMES = list(remedies(SETS, SNAPSHOTS))
+
+
+class Dense:
+    """An engine whose network is one dense layer."""
+
+    def restore(self, state):
+        self.kernel = state.weights["kernel"]
+
+    def logits(self, split):
+        images = split.middle(slice(None))
+        return np.einsum("nhwc,hwck->nk", images, self.kernel).astype(np.float32)
+
+
+class SnapshotRun(SimpleNamespace):
+    """A run that left three snapshots, or diverged."""
+
+    def snapshots(self):
+        draws = np.random.Generator(np.random.Philox(self.seed))
+        shape = (*TEST.shape, KINDS)
+        return [{"kernel": draws.normal(size=shape).astype(np.float32)} for _ in range(SNAPSHOTS)]
+
+
+ALL_RUNS = {
+    "1": SnapshotRun(seed=1, diverged=False),
+    "2": SnapshotRun(seed=2, diverged=True),
+    "5": SnapshotRun(seed=5, diverged=False),
+}
+
+
+@pytest.fixture
+def dumped_remedies(tmp_path, monkeypatch, make_spec):
+    """Dump three runs, of which the second diverged; return the two files."""
+    data = Data(TEST, TEST, tuple("abc"), (), "")
+    network = prediction_dump.Predictor(Dense(), (), data, {"device": "none"})
+    monkeypatch.setattr(prediction_dump, "build", lambda *_: network)
+    monkeypatch.setattr(runs, "read", ALL_RUNS.get)
+    monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts
+
+    def dump(names=NAMES):
+        logits, index = tmp_path / "cell.npy", tmp_path / "cell.json"
+        remedy_dump.dump(make_spec("impl", 1, "noisy"), list(names), "", list(ALL_RUNS), logits=logits, index=index)
+        return logits, index
+
+    return dump
+
+
+def plainly(run, name):
+    """The logits of a run under a remedy: a loop over snapshots and views, one mean."""
+    snapshots, sets = run.snapshots(), name.removeprefix("snapshots").removeprefix("+")
+    members = SETS[sets] if sets else [(0, 0, False)]
+    engine, found = Dense(), []
+    for weights in snapshots if name.startswith("snapshots") else snapshots[-1:]:
+        engine.kernel = weights["kernel"]
+        for down, right, mirrored in members:
+            padded = np.pad(TEST.images, ((0, 0), (EDGE, EDGE), (EDGE, EDGE), (0, 0)))
+            top, left = EDGE + MARGIN // 2 + down, EDGE + MARGIN // 2 + right
+            window = padded[:, top : top + 6, left : left + 5]
+            images = window[:, :, ::-1] if mirrored else window
+            # In the parts that the dump was made in: einsum may add in another order for another number of images.
+            parts = [TEST.showing(images).chosen(slice(start, start + 8)) for start in range(0, PICTURES, 8)]
+            found.append(np.concatenate([engine.logits(part) for part in parts]))
+    return np.mean(np.array(found, np.float64), axis=0).astype(np.float32)
+
+
+def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(dumped_remedies):
+    found = read_remedied(dumped_remedies()[0])
+    assert found.remedies == NAMES
+    assert found.logits.shape == (len(NAMES), 3, PICTURES, KINDS)
+    assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])
+    assert np.isnan(found.logits[:, 1]).all(), "a diverged run is there as nothing"
+    for name, remedied in zip(NAMES, found.logits, strict=True):
+        for run, layer in zip(ALL_RUNS.values(), remedied, strict=True):
+            if not run.diverged:
+                assert np.array_equal(layer, plainly(run, name)), name
+
 
 CELL = Cell("smallcnn", "digits", "cpu", "control")
 CLASSES, EXAMPLES = 3, 60
@@ -44,21 +256,11 @@ def measured(tmp_path, make_run, make_dump):
         beside = {f"out_{path.stem}": path for path in others}
         cell.measure(CELL, 7, block, tmp_path / "digits.npz", *paths, records, out=stability, **beside)
         return [
-            metric_files.read(path, metric_files.columns(METRICS[path.stem].columns)) for path in (stability, *others)
+            metric_files.read(path, metric_files.columns_at(METRICS[path.stem].columns))
+            for path in (stability, *others)
         ]
 
     return measure
-
-
-def test_a_cell_has_a_row_for_each_criterion_that_is_asked_for_in_that_order(measured):
-    stability, _, identical, _, _ = measured(4)
-    assert list(identical["stopping_type"]) == list(CRITERIA)
-    assert set(identical["no_try"]) == {4}
-    assert set(zip(identical["network"], *(identical[name] for name in CELL._fields[1:]), strict=True)) == {tuple(CELL)}
-    stability = stability[stability["group"] == "all"].set_index("metric")["value"]
-    assert identical["std_dev_accuracy"].iloc[0] == stability["accuracy_sd"]
-    _, _, fewer, _, _ = measured(4, block=ALL | {"criteria": ["patience", "last"]})
-    assert list(fewer["stopping_type"]) == ["patience", "last"]
 
 
 def test_each_run_has_a_number_that_only_equal_bits_share(measured):
@@ -103,14 +305,6 @@ def test_each_run_has_a_row_for_each_criterion_whether_it_counts_or_not(measured
     assert set(diverged["status"]) == {"missing"}
 
 
-def test_single_runs_are_measured_as_ensembles_of_one(measured):
-    stability, _, _, _, ensembles = measured(6)
-    alone = ensembles[ensembles["members"] == 1].drop(columns="members").reset_index(drop=True)
-    whole = stability[(stability["group"] == "all") & stability["metric"].isin(alone["metric"])]
-    whole = whole.set_index("metric").loc[alone["metric"]].reset_index()[list(alone)]
-    assert alone.equals(whole)
-
-
 def test_records_of_fewer_runs_or_of_other_runs_are_one_line(make_run, make_dump, refused, tmp_path):
     dump = stacks.read_predictions(*make_dump(np.zeros((2, 4, 3), np.float32) + np.arange(3, dtype=np.float32)))
     paths = [make_run(1), make_run(2)]
@@ -127,21 +321,6 @@ def test_weights_of_another_number_and_a_record_without_versions_are_one_line(ma
     assert line == f"{tmp_path}/runs/2/weights.npz: found 10 trained weights; 9, as {tmp_path}/runs/1 has"
     line = refused(measured, 2, (), ALL, None)
     assert line.startswith(f"{tmp_path}/runs/1/run.json: observed: no versions of the engine")
-
-
-def test_a_history_without_a_column_is_one_line(measured, refused, tmp_path):
-    path = tmp_path / "runs/2/history.csv"
-    spoil = lambda: path.write_text(path.read_text().replace("seconds", "hours"))  # noqa: E731
-    line = refused(measured, 2, (), ALL, observed, spoil)
-    assert line == f"{path}: seconds: no such column; the history that train wrote"
-    assert not list(tmp_path.glob("*.csv"))
-
-
-def test_the_schema_knows_every_criterion_and_every_reference():
-    rules = config.schema()["properties"]["identical"]["properties"]
-    assert set(rules["criteria"]["items"]["enum"]) == set(rules["criteria"]["default"]) == set(CRITERIA)
-    for reference in rules["weak"]["properties"]["reference"]["enum"]:
-        assert not Weak(reference, -1.0).among(np.array([0.5]), np.array([0, 1])).any()
 
 
 CHECKED = "smallcnn/digits/cpu/control"
@@ -210,8 +389,3 @@ def test_equal_weights_with_different_logits_are_one_line(check, refused):
     logits[2, 3, 1] = np.nextafter(np.float32(1), np.float32(2))
     line = refused(check, None, logits)
     assert line == f"{CHECKED}: seeds 1 and 3: equal weights give different logits; replicates must be bit-equal"
-
-
-def test_a_verdict_that_the_gate_cannot_have_written_is_one_line(tmp_path, refused):
-    (tmp_path / "cpu.json").write_text('{"bit_equal": false}')
-    assert refused(control_gate.verdict, tmp_path / "cpu.json").startswith(f"{tmp_path / 'cpu.json'}: ")

@@ -1,36 +1,32 @@
-"""Stability of a cell's runs, and how its measures are declared."""
+"""Stability of a cell's runs, how its measures are declared, and the range that no end of an interval leaves."""
+
+import itertools
+import re
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_equal
-from scipy import special
+from scipy import special, stats
 
 from toolnoise import streams
 from toolnoise.formulas import variance_components
-from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
-from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, pairwise_churn, two_way_bootstrap
-from toolnoise.formulas.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
-from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
-from toolnoise.formulas.entropy import cross_entropies
-from toolnoise.formulas.groups import (
-    binomial_sd,
-    by_size,
-    distribution_wise_sd,
-    distribution_wise_variance,
-    independent_errors_sd,
-    largest_by_size,
-    of_difficulty,
-    rates,
-    sd_ratio,
-)
-from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.churn import normalised_churn, pairwise_churn
+from toolnoise.formulas.declared import METRICS, USUAL, bounded, labels
+from toolnoise.formulas.ensembles import by_size
 from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart
-from toolnoise.measures.by_draw import grouped, over_draws
-from toolnoise.programs import program_measures as of_programs
-from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
-from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_robust
+from toolnoise.measures.by_draw import grouped, over_draws, over_sizes
+from toolnoise.papers.claims.effects import STUDY, scale_of
+from toolnoise.papers.frameworks.pair import cross_tooling
+from toolnoise.papers.growth import measure as growth
+from toolnoise.papers.language.measure import language
+from toolnoise.papers.layers.measure import layers
+from toolnoise.papers.remedies import measure as remedies
+from toolnoise.programs import program_measures
+from toolnoise.stats.estimates import Estimate, equal_runs_sd, mean_t
 
 STREAM = streams.key(0, "init", 1)
 LABELS = np.arange(60) % 3
@@ -42,68 +38,25 @@ def noisy(runs):
     return logits.astype(np.float32), rng.normal(size=(runs, 40)).astype(np.float32)
 
 
-def every_row(logits, labels, groups, vectors):
-    rows = stability(logits, labels, groups, apart(vectors), STREAM)
-    one_draw = [np.arange(len(logits))]
-    return rows + of_all_draws(predictions(logits), labels, logits.shape[-1], groups, one_draw, rows)
-
-
 def measured(logits, vectors, labels=LABELS, groups=None):
-    rows = every_row(logits, labels, groups or {}, vectors)
+    predicted, one_draw = predictions(logits), [np.arange(len(logits))]
+    given = labels, logits.shape[-1], groups or {}
+    rows = stability(predicted, *given, apart(vectors), STREAM, scores=logits)
+    rows += of_all_draws(predicted, *given, one_draw, rows)
     found = {(metric, group): estimate for metric, group, estimate in rows}
     assert len(found) == len(rows)
     return found
 
 
-SPREAD = ("mean", "sd", "sd_robust")
 SIMILARITIES = {"correlation_pearson", "correlation_spearman", "cka", "cka_debiased"}
-CHANGES = {"ensemble_accuracy_change", "ensemble_cross_entropy_change"}
-OVERALL = {f"{measure}_{what}" for measure in ("accuracy", "cross_entropy") for what in SPREAD}
-OVERALL |= {"accuracy_sd_ratio_largest_null", "churn", "churn_normalised", "l2_unit", "l2_raw", *SIMILARITIES, *CHANGES}
-OVERALL |= {"accuracy_sd_binomial_null", "accuracy_sd_independent_null", "accuracy_variance_distribution"}
-OVERALL |= {"accuracy_sd_distribution", "churn_new_examples", "bit_equal"}
 RATIOS = ("sd_ratio", "sd_ratio_null", "sd_ratio_holm", "sd_ratio_difficulty_null", "sd_ratio_difficulty_holm")
-PER_PART = (*SPREAD, *RATIOS)
 
 
-@pytest.mark.parametrize("runs", [0, 1, 3])
-def test_every_row_is_there_whatever_the_number_of_runs(runs):
-    wanted = {(metric, "all") for metric in OVERALL}
-    wanted |= {(f"accuracy_{what}", group) for what in PER_PART for group in "012"}
-    assert measured(*noisy(runs)).keys() == wanted
-
-
-@pytest.mark.parametrize("runs", [0, 8])
-def test_two_classes_and_sub_groups_have_error_rates_too(runs):
-    logits, vectors = noisy(runs)
-    groups = {"Old": np.arange(60) < 20, "Young": np.arange(60) >= 20}
-    found = measured(logits[..., :2], vectors, np.arange(60) % 2, groups)
-    wanted = {(metric, "all") for metric in OVERALL}
-    wanted |= {(f"{rate}_{what}", "all") for rate in ("fpr", "fnr") for what in SPREAD}
-    wanted |= {(f"accuracy_{what}", group) for what in PER_PART for group in "01"}
-    wanted |= {
-        (f"{rate}_{what}", group) for rate in ("accuracy", "fpr", "fnr") for what in PER_PART for group in groups
-    }
-    of_groups = ("churn", "churn_normalised", *(f"cross_entropy_{what}" for what in SPREAD))
-    wanted |= {(metric, group) for metric in of_groups for group in groups}
-    assert found.keys() == wanted
-
-
-def test_a_sub_group_is_measured_on_its_own_examples_against_all():
-    logits, vectors = noisy(8)
-    labels, old = np.arange(60) % 2, np.arange(60) < 20
-    found = measured(logits[..., :2], vectors, labels, {"Old": old})
-    predicted = predictions(logits[..., :2])
-    part, whole = (rates(predicted, labels, 2, member)["fnr"] for member in (old, np.ones(60, bool)))
-    assert found["fnr_sd", "Old"] == sd_chi2(part.values)
-    assert found["fnr_sd_ratio", "Old"] == sd_ratio([part.values], [whole.values])
-    assert found["churn", "Old"] == pairwise_jackknife(churn(predicted[:, old])).within(0, 1)
-    shares = special.softmax(logits[..., :2].astype(np.float64), axis=-1)
-    losses = -np.log(shares[:, np.arange(20), labels[:20]]).mean(axis=1)
-    assert found["cross_entropy_mean", "Old"].value == pytest.approx(losses.mean())
-    assert found["cross_entropy_sd", "Old"].value == pytest.approx(losses.std(ddof=1))
-    assert found["fnr_sd_ratio_null", "Old"] == by_size(10, 30).range(7)
-    assert found["fnr_sd_ratio_difficulty_null", "Old"] == pytest.approx(of_difficulty([part], [whole]).range(7))
+def test_every_row_is_there_whatever_the_number_of_runs():
+    labels, groups = np.arange(60) % 2, {"Old": np.arange(60) < 20, "Nobody": np.zeros(60, bool)}
+    found = [measured(logits[..., :2], vectors, labels, groups).keys() for logits, vectors in map(noisy, (0, 1, 3))]
+    assert found[0] == found[1] == found[2]
+    assert {group for _, group in found[0]} == {"all", "0", "1", *groups}
 
 
 def test_without_runs_everything_is_undefined_and_one_run_has_accuracies_and_nothing_else():
@@ -117,31 +70,42 @@ def test_without_runs_everything_is_undefined_and_one_run_has_accuracies_and_not
 
 def test_each_metric_is_the_one_that_its_name_says():
     logits, vectors = noisy(8)
-    predicted = predictions(logits)
-    overall, per_class = accuracies(predicted, LABELS), class_accuracies(predicted, LABELS, 3)
-    found = measured(logits, vectors)
-    assert found["accuracy_mean", "all"].value == pytest.approx(overall.mean(), rel=1e-12)
-    assert found["accuracy_mean", "2"].value == pytest.approx(per_class[:, 2].mean(), rel=1e-12)
-    assert found["accuracy_sd", "all"] == sd_chi2(overall)
-    assert found["accuracy_sd_robust", "1"] == sd_robust(per_class[:, 1])
-    assert found["accuracy_sd_ratio", "1"] == sd_ratio([per_class[:, 1]], [overall])
-    assert found["accuracy_sd_ratio_null", "1"] == by_size(20, 60).range(7)
-    largest = largest_by_size(np.array([20, 20, 20]), 8)
-    assert found["accuracy_sd_ratio_largest_null", "all"] == largest
-    assert found["accuracy_sd_robust", "1"] == sd_robust(per_class[:, 1])
-    assert found["accuracy_sd_binomial_null", "all"].value == pytest.approx(binomial_sd(overall.mean(), 60))
-    assert found["accuracy_sd_independent_null", "all"].value == independent_errors_sd(predicted == LABELS)
-    variance = distribution_wise_variance([predicted == LABELS], sd_robust(overall))
-    assert found["accuracy_variance_distribution", "all"] == variance
-    assert found["accuracy_sd_distribution", "all"] == distribution_wise_sd(variance)
-    elsewhere = two_way_bootstrap(ExampleChurn(predicted), STREAM)
-    assert found["churn_new_examples", "all"] == elsewhere.within(0, 1)
-    assert found["churn", "all"] == pairwise_jackknife(churn(predicted))
-    a = vectors[:2].astype(np.float64)
-    two = measured(logits[:2], vectors[:2])
-    assert two["l2_raw", "all"].value == pytest.approx(np.linalg.norm(a[0] - a[1]), rel=1e-12)
-    directions = a / np.linalg.norm(a, axis=1, keepdims=True)
-    assert two["l2_unit", "all"].value == pytest.approx(np.linalg.norm(directions[0] - directions[1]), rel=1e-12)
+    old = np.arange(60) < 20
+    predicted, found = logits.argmax(axis=2), measured(logits, vectors, groups={"Old": old})
+    overall = np.mean(predicted == LABELS, axis=1)
+    per_class = np.mean((predicted == LABELS)[:, LABELS == 1], axis=1)
+    of_examples = -special.log_softmax(logits.astype(np.float64), axis=-1)[:, np.arange(60), LABELS]
+    losses, of_old = of_examples.mean(axis=1), of_examples[:, old].mean(axis=1)
+    directions = vectors / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    flat = logits.reshape(8, -1)
+    pairs = list(itertools.combinations(range(8), 2))
+    wanted = {
+        ("accuracy_mean", "all"): overall.mean(),
+        ("accuracy_sd", "all"): overall.std(ddof=1),
+        ("accuracy_mean", "1"): per_class.mean(),
+        ("accuracy_sd_robust", "1"): per_class.std(ddof=1),
+        ("accuracy_sd_ratio", "1"): per_class.std() / overall.std(),
+        ("accuracy_sd_ratio_null", "1"): np.sqrt(60 / 20),
+        ("accuracy_sd_binomial_null", "all"): np.sqrt(overall.mean() * (1 - overall.mean()) / 60),
+        ("cross_entropy_mean", "all"): losses.mean(),
+        ("cross_entropy_sd", "all"): losses.std(ddof=1),
+        ("cross_entropy_mean", "Old"): of_old.mean(),
+        ("cross_entropy_sd", "Old"): of_old.std(ddof=1),
+        ("churn", "Old"): np.mean([np.mean(predicted[a, old] != predicted[b, old]) for a, b in pairs]),
+        ("churn", "all"): np.mean([np.mean(predicted[a] != predicted[b]) for a, b in pairs]),
+        ("churn_new_examples", "all"): np.mean([np.mean(predicted[a] != predicted[b]) for a, b in pairs]),
+        ("l2_raw", "all"): np.mean([np.linalg.norm(vectors[a].astype(float) - vectors[b]) for a, b in pairs]),
+        ("l2_unit", "all"): np.mean([np.linalg.norm(directions[a] - directions[b]) for a, b in pairs]),
+        ("correlation_pearson", "all"): np.mean([np.corrcoef(flat[a], flat[b])[0, 1] for a, b in pairs]),
+        ("correlation_spearman", "all"): np.mean([stats.spearmanr(flat[a], flat[b]).statistic for a, b in pairs]),
+        ("ensemble_accuracy_change", "all"): np.mean(
+            [
+                np.mean((logits[a] + logits[b]).argmax(axis=1) == LABELS) - (overall[a] + overall[b]) / 2
+                for a, b in pairs
+            ]
+        ),
+    }
+    assert {key: found[key].value for key in wanted} == pytest.approx(wanted, rel=1e-6)
 
 
 @pytest.mark.parametrize("runs", [2, 3, 5])
@@ -178,37 +142,13 @@ def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
     wider = measured(padded, vectors)
     # Correlation and cross-entropy are of the logits, and see one more of them.
     of_scores = {"cka", "cka_debiased", "correlation_pearson", "correlation_spearman", "ensemble_cross_entropy_change"}
-    of_scores |= {f"cross_entropy_{what}" for what in SPREAD}
+    of_scores |= {f"cross_entropy_{what}" for what in ("mean", "sd", "sd_robust")}
     for key, estimate in measured(logits, vectors).items():
         if key[0] not in of_scores:
             assert_equal(wider[key], estimate)
     empty = [estimate for (_, group), estimate in wider.items() if group == "3"]
-    assert len(empty) == len(PER_PART)
+    assert len(empty) == 3 + len(RATIOS)
     assert np.isnan(empty).all()
-
-
-def test_diversity_is_that_of_all_pairs_of_runs():
-    logits, vectors = noisy(6)
-    found = measured(logits, vectors)
-    pairs = np.triu_indices(6, 1)
-    plain, debiased = pairwise_cka(logits)
-    for metric, distances in {
-        "correlation_pearson": 1 - pearson_distances(logits).sample,
-        "correlation_spearman": 1 - spearman_distances(logits).sample,
-        "cka": plain[pairs],
-        "cka_debiased": debiased[pairs],
-        "ensemble_accuracy_change": pairwise_accuracy_change(logits, LABELS)[pairs],
-        "ensemble_cross_entropy_change": pairwise_cross_entropy_change(logits)[pairs],
-    }.items():
-        value, low, high = found[metric, "all"]
-        assert value == pytest.approx(distances.mean(), rel=1e-12)
-        assert low < value < high
-    entropies = cross_entropies(logits, LABELS)
-    assert found["cross_entropy_mean", "all"].value == pytest.approx(entropies.mean())
-    assert found["cross_entropy_sd", "all"] == sd_chi2(entropies)
-    errors = 1 - accuracies(predictions(logits), LABELS)
-    normalised = normalised_churn(pairwise_churn(predictions(logits)), errors)
-    assert found["churn_normalised", "all"] == pairwise_jackknife(Pairs.of(normalised)).within(0, 1)
 
 
 # Every measure of a cell is declared, and its declaration alone decides on its range and its rule over draws
@@ -217,51 +157,181 @@ def test_diversity_is_that_of_all_pairs_of_runs():
 DRAWN = [{"init": run // 3, "impl": run % 3} for run in range(12)]
 FEW_LABELS = np.arange(40) % 2
 GROUPS = {"some": np.arange(40) < 25}
-LOGITS = np.random.default_rng(1).normal(size=(12, 40, 2)).astype(np.float32)
+CELL_LOGITS = np.random.default_rng(1).normal(size=(12, 40, 2)).astype(np.float32)
 
 
 def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
     together = grouped(DRAWN)
-    predicted, vectors = predictions(LOGITS), np.random.default_rng(2).normal(size=(12, 7))
+    predicted, vectors = predictions(CELL_LOGITS), np.random.default_rng(2).normal(size=(12, 7))
     weights = [apart(vectors[some]) for some in together.groups]
     of_draws = list(zip(together.groups, weights, strict=True))
-    found = over_draws([stability(LOGITS[some], FEW_LABELS, GROUPS, mine, STREAM) for some, mine in of_draws])
-    found += of_all_draws(predicted, FEW_LABELS, 2, GROUPS, together.groups, found)
+    given = FEW_LABELS, 2, GROUPS
+    found = over_draws(
+        [stability(predicted[some], *given, mine, STREAM, scores=CELL_LOGITS[some]) for some, mine in of_draws]
+    )
+    found += of_all_draws(predicted, *given, together.groups, found)
     found += variance_components.rows(predicted, FEW_LABELS, together.table, together.crossed)
     everyone = {"all": np.ones(40, bool)}
     for how, numbers in (
-        (of_programs.Errors(FEW_LABELS), LOGITS[:, :, 0]),
-        (of_programs.Losses(), np.abs(LOGITS[:, :, 0])),
+        (program_measures.Errors(FEW_LABELS), CELL_LOGITS[:, :, 0]),
+        (program_measures.Losses(), np.abs(CELL_LOGITS[:, :, 0])),
     ):
-        found += over_draws([of_programs.stability(how, numbers[some], everyone, mine) for some, mine in of_draws])
+        found += over_draws([program_measures.stability(how, numbers[some], everyone, mine) for some, mine in of_draws])
     assert {metric for metric, *_ in found} | {"n_draws"} == METRICS.keys()
     for metric, _, estimate in found:
         np.testing.assert_equal(estimate.within(*METRICS[metric].range), estimate, metric)
 
 
-def over(metric, declared, *found):
+def over_draws_of(metric, declared, *found):
     ((*_, estimate),) = over_draws([[(metric, "all", of_draw)] for of_draw in found], declared)
     return estimate
-
-
-def test_a_new_share_has_a_bounded_interval_by_its_declaration_whatever_its_name():
-    found = [Estimate(value, np.nan, np.nan) for value in (0.0, 0.9, 0.1)]
-    for name in ("agreement", "my_sd_share", "share_null_holm"):
-        estimate = over(name, {name: Metric(SHARE, mean_t)}, *found)
-        assert (estimate.low, estimate.high) == (0, 1)
-        assert estimate.value == pytest.approx(1 / 3)
-    assert over("depth", {"depth": Metric(ANY, mean_t)}, *found).low < 0
 
 
 def test_a_measure_that_nobody_declared_is_an_error_and_a_program_declares_its_own():
     found = [Estimate(value, np.nan, np.nan) for value in (0.1, 0.2)]
     with pytest.raises(KeyError, match="unheard_of"):
-        over("unheard_of", METRICS, *found)
+        over_draws_of("unheard_of", METRICS, *found)
     with pytest.raises(KeyError, match="unheard_of"):
         bounded([("unheard_of", "all", found[0])])
     assert set(USUAL) <= labels().keys(), "the usual columns of the page"
     # Those of a training program may have any name.
-    declared = of_programs.declared_as(["accuracy", "loss_sd_ratio"])
+    declared = program_measures.declared_as(["accuracy", "loss_sd_ratio"])
     found = [Estimate(value, np.nan, np.nan) for value in (93.5, 91.0, 92.0)]
     for metric in ("accuracy_mean", "loss_sd_ratio_mean"):
-        assert over(metric, declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))  # in per cent
+        assert over_draws_of(metric, declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))  # in per cent
+
+
+INF = np.inf
+# By hand from what each number is; the first pattern that fits counts.
+RANGES = {
+    r"(accuracy|fpr|fnr)_(mean|holm|sd_ratio_holm|sd_ratio_difficulty_holm)": (0, 1),
+    r"(accuracy|fpr|fnr)_(sd|sd_robust|sd_independent_null|sd_binomial_null)": (0, 0.5),
+    r"(accuracy|fpr|fnr)_sd_ratio(_.*)?": (0, INF),
+    r"accuracy_sd_distribution": (-0.5, 0.5),
+    r"(accuracy|correctness)_variance_.*": (-0.25, 0.25),
+    r"perplexity_mean": (1, INF),
+    r"unknown_mean": (-INF, INF),
+    r".*_(mean|sd|sd_robust)": (0, INF),
+    r"churn.*|segment_churn|continuation_.*|divergence|parted|grown|bit_equal": (0, 1),
+    r"l2_unit|movement|logits": (0, 2),
+    r"l2_raw|mean_absolute_difference": (0, INF),
+    r"cka": (0, 1),
+    r"cka_debiased|correlation_.*|accuracy_difference": (-1, 1),
+    r"ensemble_accuracy_change": (-0.5, 1),
+    r"ensemble_cross_entropy_change": (-INF, 0),
+    r"variability_reduction": (-INF, 1),
+    r"first|l2_unit_last|movement_last|logits_last|grown_last": (0, 2),
+    r"misfit|misfit_exponential": (0, INF),
+    r"rate|rate_exponential|rate_last|jump|misfit_exponential_minus_power": (-INF, INF),
+}
+SHAPES = st.tuples(st.integers(0, 10**6), st.integers(1, 5), st.integers(2, 4), st.integers(5, 14))
+
+
+def outside(rows):
+    """The rows with an interval that leaves its range, from pairs of a name and an estimate."""
+    found = []
+    for name, (value, low, high) in rows:
+        lowest, highest = next(limits for pattern, limits in RANGES.items() if re.fullmatch(pattern, name))
+        assert low != high, name
+        if low == low and not min(lowest, value) <= low <= high <= max(highest, value):
+            found.append((name, value, low, high))
+    return found
+
+
+class Cell:
+    """Runs [draws, runs of each] that differ in noise by factors from draw to draw, on a few examples."""
+
+    def __init__(self, seed, draws, runs, examples):
+        rng = self.rng = np.random.default_rng(seed)
+        self.labels = np.arange(examples) % 2
+        noise = np.exp(2 * rng.standard_normal((draws, 1, 1, 1)))
+        shape = (draws, runs, examples, 2)
+        logits = 2 * rng.random() * np.eye(2)[self.labels] + rng.normal(size=(draws, 1, examples, 2))
+        self.logits = (logits + noise * rng.normal(size=shape)).astype(np.float32).reshape(-1, examples, 2)
+        weights = rng.normal(size=(draws, 1, 5)) + noise[..., 0] * rng.normal(size=(draws, runs, 5))
+        self.weights = weights.astype(np.float32).reshape(-1, 5)
+        self.together = grouped([{"init": run // runs, "impl": run % runs} for run in range(draws * runs)])
+        self.groups = {"some": np.arange(examples) < 3}
+
+    def rows(self):
+        predicted, chosen = predictions(self.logits), self.together.groups
+        given = self.labels, 2, self.groups
+        rows = over_draws(
+            [
+                stability(predicted[some], *given, apart(self.weights[some]), 7, scores=self.logits[some])
+                for some in chosen
+            ]
+        )
+        rows += of_all_draws(predicted, self.labels, 2, self.groups, chosen, rows)
+        rows += variance_components.rows(predicted, self.labels, self.together.table, self.together.crossed)
+        yield from ((metric, estimate) for metric, _, estimate in rows)
+
+    def ensembles(self):
+        sizes = [by_size(self.logits[some], self.labels, len(some) // 2) for some in self.together.groups]
+        yield from ((metric, estimate) for _, (metric, _, estimate), _ in over_sizes(sizes))
+
+    def other_files(self):
+        logits, labels, weights, rng = self.logits, self.labels, self.weights, self.rng
+        yield from ((metric, estimate) for metric, _, estimate in remedies.measure_runs(logits, labels).rows())
+        texts = rng.integers(0, 2, (len(logits), 3, 4))
+        rows = language(logits, labels, 1, texts)
+        yield from ((metric, estimate) for metric, _, estimate in rows)
+        grams = np.einsum("snc,smc->snm", logits, logits)[:, np.newaxis]
+        yield from ((metric, estimate) for _, metric, estimate in layers(["dense"], grams))
+        rows = cross_tooling(logits, logits[::-1], labels, weights, weights[::-1], self.together.groups)
+        yield from ((metric, estimate) for metric, _, estimate in rows)
+        every = np.ones(5, bool)
+        rows = program_measures.stability(
+            program_measures.Losses(), np.abs(weights), {"all": every}, apart(weights)
+        ) + program_measures.of_metrics({"unknown": weights[:, 0]}, apart(weights))
+        yield from ((metric, estimate) for metric, _, estimate in rows)
+
+    def growth(self):
+        steps = np.array([0, 1, 2, 4])
+        for count in (2, 3):
+            names = (*growth.DISTANCES, growth.CHURN)
+            far = [{name: 2 * self.rng.random(4) ** 3 for name in names} for _ in range(count)]
+            courses = [growth.Course(steps, apart | {"churn": np.round(apart["churn"] / 2, 1)}) for apart in far]
+            yield from ((name, estimate) for _, name, estimate, _ in growth.levels(courses, 10))
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+@pytest.mark.parametrize("file", ["rows", "ensembles", "other_files", "growth"])
+@given(shape=SHAPES)
+@settings(max_examples=25, deadline=None)
+def test_no_interval_leaves_the_range_of_what_it_is_of(file, shape):
+    assert outside(getattr(Cell(*shape), file)()) == []
+
+
+@given(shape=SHAPES)
+@settings(max_examples=50, deadline=None)
+def test_a_churn_at_the_end_of_its_range_is_there_after_rounding_too(shape):
+    cell = Cell(*shape)
+    predicted = predictions(cell.logits)
+    found = normalised_churn(pairwise_churn(predicted), 1 - np.mean(predicted == cell.labels, axis=1))
+    assert not (found < 0).any()
+    assert not (found > 1).any()
+
+
+def test_an_estimate_beyond_the_range_is_the_end_of_its_interval():
+    # Two runs of which one is always right: the sample SD is the root of a half.
+    value = np.sqrt(0.5)
+    assert Estimate(value, 0.3, 22.6).within(0, 0.5) == (value, 0.3, value)
+    assert Estimate(-0.1, -0.2, 0.3).within(0, 1) == (-0.1, -0.1, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("claim", "limits"),
+    [
+        ({"measure": "accuracy_sd", "test": "level"}, (0, 50)),
+        ({"measure": "accuracy_mean", "test": "difference", "over": {}}, (-100, 100)),
+        ({"measure": "accuracy_mean", "test": "level"}, (0, 100)),
+        ({"measure": "cross_entropy_mean", "test": "difference", "over": {}}, (-INF, INF)),
+        ({"measure": "churn", "test": "level"}, (0, 100)),
+        ({"measure": "l2_unit", "test": "level"}, (0, 2)),
+        ({"measure": "churn", "test": "trend"}, (-INF, INF)),
+        ({"measure": "kernel_ratio", "test": "level"}, (-INF, INF)),
+    ],
+)
+def test_an_effect_of_a_claim_stays_in_the_range_of_its_measure_in_the_unit_in_which_it_is_told(claim, limits):
+    assert scale_of(claim, STUDY).limits == limits

@@ -12,9 +12,8 @@ from toolnoise.base.arrays import write_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
 from toolnoise.formulas import likeliest
-from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.accuracy import example_entropies, predictions
 from toolnoise.formulas.churn import ExampleChurn
-from toolnoise.formulas.entropy import example_entropies
 from toolnoise.formulas.groups import distribution_wise_variance, independent_errors_sd
 from toolnoise.formulas.outcomes import LABELS, MASKS, TOKENS, unit_scores
 from toolnoise.pages import pictures

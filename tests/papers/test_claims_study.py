@@ -13,7 +13,7 @@ from toolnoise.base.noise_sources import DRAWN
 from toolnoise.checks import parameters
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.formulas.declared import METRICS
-from toolnoise.formulas.per_run import RUNS, mean_churns
+from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.claims import judging
 from toolnoise.papers.claims.arms import FROM_ONE, Subject, of_study
@@ -151,6 +151,11 @@ def jackknife(without):
     """How far each unit moves the logarithm, from the values without each."""
     logarithms, count = np.log(without), len(without)
     return np.sqrt((count - 1) / count) * (logarithms.mean() - logarithms)
+
+
+def mean_churns(predicted):
+    """The mean churn of each run with the others."""
+    return np.mean(predicted[:, np.newaxis] != predicted, axis=2).sum(axis=1) / (len(predicted) - 1)
 
 
 def test_a_run_moves_churn_by_all_its_pairs():

@@ -107,7 +107,8 @@ def test_without_each_run_they_are_those_of_the_other_runs():
 
 def test_its_rows_are_those_of_a_cells_stability():
     rows = measure_runs(SINGLE, LABELS).rows()
-    stable = {row[:2]: row[2] for row in stability(SINGLE, LABELS, {}, apart(np.zeros((7, 2))), STREAM)}
+    given = SINGLE.argmax(axis=2), LABELS, SINGLE.shape[2], {}, apart(np.zeros((7, 2))), STREAM
+    stable = {row[:2]: row[2] for row in stability(*given, scores=SINGLE)}
     assert {name for name, *_ in rows} == {
         *(f"{rate}_{what}" for rate in ("accuracy", "cross_entropy") for what in ("mean", *SPREADS)),
         *("churn", "correlation_pearson", "correlation_spearman"),

@@ -13,7 +13,7 @@ from toolnoise.papers.published import paper_items
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput, errors_in_one_line, warn_once
 from toolnoise.base.files import canonical_sha256
-from toolnoise.base.key_values import values_as_text
+from toolnoise.base.job import values_as_text
 from toolnoise.commands import snakemake_internals as internals
 from toolnoise.datasets import sources
 from toolnoise.provenance.statements import path_for

@@ -13,7 +13,7 @@ from toolnoise.comparison import keep as rules
 from toolnoise.comparison import regression_gate, sample_size
 from toolnoise.comparison.metric_names import directed, require_directions
 from toolnoise.comparison.metric_runs import read_runs, require_own_sessions
-from toolnoise.stats.power import LEVEL, POWER
+from toolnoise.stats.significance import LEVEL, POWER
 
 
 def plan(

@@ -17,7 +17,7 @@ from toolnoise.comparison.arms import PREDICTIONS, RIGHTS, Arm
 from toolnoise.comparison.label_files import Truth
 from toolnoise.formulas import Row, stability
 from toolnoise.formulas.equal_runs import BIT_EQUAL
-from toolnoise.formulas.probabilities import kind
+from toolnoise.formulas.outputs import kind
 from toolnoise.formulas.weights import Apart
 
 NULLS = ("accuracy_sd_independent_null", "accuracy_sd_binomial_null")
@@ -61,7 +61,7 @@ def _measured(answers: Arm, labels: np.ndarray, stream: int) -> list[Row]:
     logits = None if answers.scores is None or answers.entropies is None else _logits(answers.scores)
     # The logarithm of a probability of 0 has no correlation: rows without a value are left out.
     with np.errstate(invalid="ignore"):
-        rows = stability.of_classes(answers.answers, classes, labels, groups, weights, stream, logits=logits)
+        rows = stability.stability(answers.answers, labels, classes, groups, weights, stream, scores=logits)
     together = [np.arange(answers.runs)]
     rows += stability.of_all_draws(answers.answers, labels, classes, groups, together, rows)
     # Of the runs, only their answers are known, not their bits.

@@ -2,32 +2,44 @@
 
 A digest covers the given modules and every module that they import, at any depth and anywhere in their text, of this
 package and of the folder that the study runs in, where users' own models lie. Modules of this package count by what
-they do and not by where they lie (`code_text`). Of users' own modules every byte counts: a result whose exact code is
-lost could not be explained. Installed packages are covered by the lock file. Nothing is imported to compute a digest.
+they do and not by where they lie: the syntax tree counts, without comments and docstrings, and of an import from this
+package counts which name it binds to what. So a module that moves to another room, and the imports that follow it,
+change nothing. Of users' own modules every byte counts: a result whose exact code is lost could not be explained.
+Installed packages are covered by the lock file. Nothing is imported to compute a digest.
 """
 
 import ast
 import functools
 import hashlib
 import itertools
+import json
 import shlex
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import code_text, program
+from toolnoise.base import program
 from toolnoise.base.spec import ORIGINAL, ORIGINALS, Spec
 
 SCRIPT = ".py"
 NOTEBOOK = ".ipynb"
 PACKAGE_FILE = "__init__.py"
 # Modules that word messages or show progress, and cannot change a result: neither they nor what only they import count.
-# The name of a module that has gone stays here, as earlier results were made with it.
-UNCOUNTED = (
-    "workflow/toolnoise/base/errors.py",
-    "workflow/toolnoise/base/faults.py",
-    "workflow/toolnoise/base/progress.py",
-)
+UNCOUNTED = ("workflow/toolnoise/base/errors.py", "workflow/toolnoise/base/progress.py")
+# What parsing raises for a text that this Python does not read. The last two are for nesting that is too deep.
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Text(NamedTuple):
+    """The SHA-256 of what counts, and the modules of this package that it imports, in their order."""
+
+    digest: str
+    modules: tuple[str, ...]
+    # Whether the module has statements besides its docstring.
+    does_something: bool
 
 
 class SourceText(NamedTuple):
@@ -35,7 +47,7 @@ class SourceText(NamedTuple):
 
     sha256: str
     imported: tuple[str, ...]
-    text: code_text.Text | None
+    text: Text | None
 
 
 def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
@@ -50,20 +62,14 @@ def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
 def key(path: Path) -> str:
     """A digest of what counts of a module of this package, and of the keys of what it imports from this package.
 
-    So no circle of modules has a key, and neither has what does not count or is only the docstring of a package.
+    So no circle of modules has a key, and neither has what does not count or is only a docstring, as of most packages.
     """
     text = source_text(path).text
     assert text
-    return "" if name_of(path) in UNCOUNTED or is_docstring(path) else _key_of_text(text)
+    return "" if name_of(path) in UNCOUNTED or not text.does_something else _key_of_text(text)
 
 
-def is_docstring(path: Path) -> bool:
-    """Whether a file is that of a package of this one, and has nothing but a docstring."""
-    text = source_text(path).text if path.name == PACKAGE_FILE else None
-    return text is not None and not text.does_something
-
-
-def _key_of_text(text: code_text.Text) -> str:
+def _key_of_text(text: Text) -> str:
     return _hashed([text.digest, *(key(path) if (path := _followed(module)) else "" for module in text.modules)])
 
 
@@ -71,8 +77,8 @@ def _key_of_file(file: str) -> str:
     content = program.path_of(file).read_bytes()
     if not file.endswith(NOTEBOOK):
         return f"{file} {hashlib.sha256(content).hexdigest()}"
-    code, rest = code_text.notebook(content)
-    return _hashed([rest, _key_of_text(text_of(code))])
+    code, rest = parts_of_notebook(content)
+    return _hashed([rest, _key_of_text(counted_text(code))])
 
 
 def _hashed(lines: list[str]) -> str:
@@ -99,7 +105,7 @@ def _started(command: str) -> tuple[str, ...]:
 @functools.cache
 def imports_of(notebook: str) -> tuple[str, ...]:
     """The modules of this package that a notebook of the repository imports."""
-    code = code_text.notebook(program.path_of(notebook).read_bytes()).code
+    code = parts_of_notebook(program.path_of(notebook).read_bytes())[0]
     package = f"{program.PACKAGE.name}."
     return tuple(name for name in _imported(code) if name.startswith(package) and _followed(name))
 
@@ -169,18 +175,13 @@ def source_text(path: Path) -> SourceText:
     """
     source = path.read_bytes()
     try:
-        tree = code_text.parse_python(source)
-    except code_text.UNREADABLE:
+        tree = parse_python(source)
+    except UNREADABLE:
         if _is_own(path):
             raise
         tree = ast.Module([], [])
-    text = text_of(tree) if _is_own(path) else None
+    text = counted_text(tree) if _is_own(path) else None
     return SourceText(hashlib.sha256(source).hexdigest(), _imported(tree), text)
-
-
-def text_of(tree: ast.Module) -> code_text.Text:
-    """What counts of code that imports modules as they lie here."""
-    return code_text.counted_text(tree, lambda module: _followed(module) is not None)
 
 
 def _is_own(path: Path) -> bool:
@@ -206,3 +207,88 @@ def _source(module: str, folders: tuple[Path, ...]) -> Path | None:
             if candidate.is_file():
                 return candidate
     return None
+
+
+def parse_python(code: str | bytes) -> ast.Module:
+    """The tree of a text that others wrote; what Python would warn of in it is its author's business."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(code)
+
+
+def counted_text(tree: ast.Module) -> Text:
+    """What counts of code that imports modules as they lie here.
+
+    The words that are hashed are equal on Python 3.11 to 3.13. Those of `ast.dump` are not: newer Pythons have further
+    fields, which are empty, and 3.12 has empty texts in f-strings; what `repr` escapes follows the edition of Unicode.
+    """
+    words: list[str] = []
+    modules: list[str] = []
+
+    def write(value: object) -> None:
+        if isinstance(value, list):
+            for is_own, nodes in itertools.groupby(value, _imports_own):
+                if is_own:
+                    # Their order follows from where the modules lie.
+                    bound = sorted(itertools.chain.from_iterable(_bound(node) for node in nodes))
+                    words.extend(f"{alias}={name}" for alias, name, _ in bound)
+                    modules.extend(module for *_, module in bound)
+                else:
+                    for node in nodes:
+                        write(node)
+        elif isinstance(value, ast.Constant):
+            words.append(ascii(value.value))
+        elif isinstance(value, ast.AST):
+            words.append(f"({type(value).__name__}")
+            for field, part in _counted(value):
+                words.append(field)
+                write(part)
+            words.append(")")
+        else:
+            words.append("absent" if value is None else ascii(value))
+
+    write(tree)
+    digest = hashlib.sha256(" ".join(words).encode()).hexdigest()
+    return Text(digest, tuple(modules), words != ["(Module", ")"])
+
+
+def parts_of_notebook(source: bytes) -> tuple[ast.Module, str]:
+    """The tree of a notebook's code, as one text, and all else."""
+    whole = json.loads(source)
+    cells = [cell for cell in whole["cells"] if cell["cell_type"] == "code"]
+    code = parse_python("\n".join("".join(cell.pop("source")) for cell in cells))
+    return code, json.dumps(whole, sort_keys=True)
+
+
+def _counted(node: ast.AST) -> Iterator[tuple[str, object]]:
+    """The parts of a node that count, without what is empty."""
+    for field, part in ast.iter_fields(node):
+        if field == "body" and isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            part = part[1:]
+        elif isinstance(node, ast.JoinedStr):
+            part = [text for text in part if not (isinstance(text, ast.Constant) and text.value == "")]
+        if part is not None and part != [] and field != "ctx":
+            yield field, part
+
+
+def _imports_own(node: object) -> bool:
+    """Whether a statement imports from this package, and nothing else."""
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or ""]
+    elif isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    else:
+        return False
+    return all(name.partition(".")[0] == program.PACKAGE.name for name in names)
+
+
+def _bound(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str, str]]:
+    """What an import binds to a name: something in a module or, without its name, a module."""
+    for alias in node.names:
+        bound = alias.asname or alias.name
+        if isinstance(node, ast.Import):
+            yield bound, "", alias.name
+        elif _followed(module := f"{node.module}.{alias.name}"):
+            yield bound, "", module
+        else:
+            yield bound, alias.name, str(node.module)

@@ -24,8 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from toolnoise.base import faults, scratch
-from toolnoise.base.errors import BadInput
+from toolnoise.base import scratch
+from toolnoise.base.errors import BadInput, fault_name, naming_output
 
 # Exceptions that NumPy, json, csv and the archive readers raise on damaged bytes.
 DAMAGED = (
@@ -54,7 +54,7 @@ BLOCK = 4096
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a scratch path in the same folder; it becomes `path` when the block succeeds and is removed otherwise."""
     path = Path(path)
-    with faults.naming_output(path):
+    with naming_output(path):
         _require_place(path)
         make_folder(path.parent)
         with scratch.file(path) as one:
@@ -71,7 +71,7 @@ def filling(folder: str | Path) -> Iterator[Path]:
     """Yield a scratch folder; what it has goes into `folder`, which is new or empty, when the block succeeds."""
     folder = Path(folder)
     new = not folder.exists()
-    with faults.naming_output(folder, scratch.FOLDER):
+    with naming_output(folder, scratch.FOLDER):
         make_folder(folder)
         try:
             with scratch.folder(folder) as one:
@@ -87,7 +87,7 @@ def filling(folder: str | Path) -> Iterator[Path]:
 def require_writable(path: str | Path) -> None:
     """Find out whether a file can be written, before the work that fills it: its folder is made, a block written."""
     path = Path(path)
-    with faults.naming_output(path):
+    with naming_output(path):
         _require_place(path)
         make_folder(path.parent)
         with scratch.file(path) as one:
@@ -232,7 +232,7 @@ def readable(path: str | Path, wanted: str) -> Iterator[None]:
     except (OSError, *DAMAGED) as error:
         # Readers of archives raise an OSError without a number for what they cannot understand.
         if isinstance(error, OSError) and error.errno is not None:
-            raise BadInput(path, "", f"cannot be read ({faults.fault_name(error)})", f"expected {wanted}") from None
+            raise BadInput(path, "", f"cannot be read ({fault_name(error)})", f"expected {wanted}") from None
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {wanted}") from None
 
 

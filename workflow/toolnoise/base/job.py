@@ -2,15 +2,30 @@
 
 Its command line and its statement follow from that: a file that is read or written, a value, or what changes no
 outcome. `JobFunction.of` reads a signature. Rules are held to it by a test.
+
+Values are one line of text, `key=value key=value`: as parameters of rules and on command lines people can read them.
+A value is a plain word, or JSON. What is read is what was written: numbers keep their kind and all their digits.
 """
 
 import inspect
+import json
+import re
+import time
 import typing
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
+
+# Of values as text: a plain word.
+_WORD = re.compile(r"[A-Za-z_./][A-Za-z0-9_.,:/+@%-]*(?=\s|$)")
+# Words that JSON has for other things than texts.
+_OF_JSON = ("true", "false", "null", "NaN", "Infinity")
+_KEY = re.compile(r"([^\s=]+)=")
+_DECODER = json.JSONDecoder()
 
 
 class File(NamedTuple):
@@ -24,7 +39,7 @@ class File(NamedTuple):
 
 # A cell or a pair of toolings, by the names in its path.
 PlaceNames = Annotated[Sequence[str], "place"]
-# Several words, and values as key=value text (`key_values`). What has none of these types is JSON.
+# Several words, and values as key=value text. What has none of these types is JSON.
 Words = Annotated[Sequence[str], "words"]
 Values = Annotated[Mapping[str, Any], "values"]
 
@@ -139,3 +154,52 @@ def argument_of(role: str) -> str:
 
 def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
+
+
+def values_as_text(values: Mapping[str, Any]) -> str:
+    """Values as text: the name first, then by their keys, so that the order in a file changes nothing."""
+    return " ".join(f"{key}={_value(values[key])}" for key in sorted(values, key=lambda key: (key != "name", key)))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str) and _WORD.fullmatch(value) and value not in _OF_JSON:
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def values_in_text(line: str, option: str) -> dict[str, Any]:
+    """The values in a text, which an option of the command line gave."""
+    values: dict[str, Any] = {}
+    position = 0
+    while position < len(line):
+        found = _KEY.match(line, position)
+        if not found or found[1] in values:
+            raise BadInput("command line", option, f"found {line[position:][:60]!r}", "key=value, each key once")
+        values[found[1]], position = _parsed_value(line, found.end(), option)
+        if line[position : position + 1] not in ("", " "):
+            raise BadInput("command line", option, f"found {line[position:][:60]!r}", "a space between values")
+        position += 1
+    return values
+
+
+def _parsed_value(line: str, start: int, option: str) -> tuple[Any, int]:
+    word = _WORD.match(line, start)
+    if word and word[0] not in _OF_JSON:
+        return word[0], word.end()
+    try:
+        return _DECODER.raw_decode(line, start)
+    except ValueError:
+        raise BadInput("command line", option, f"found {line[start:][:60]!r}", "a word, or JSON") from None
+
+
+class Timings(Counter[str]):
+    """A job's seconds by activity."""
+
+    @contextmanager
+    def measure(self, what: str) -> Iterator[None]:
+        """Add the seconds of the block to `what`."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self[what] += time.perf_counter() - started

@@ -17,6 +17,7 @@ import pandas as pd
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Implied, Inputs, Output
 
 VERSION = "# toolnoise metrics 1"
 NUMBERS = ("value", "ci_low", "ci_high")
@@ -28,13 +29,16 @@ PAIR: Columns = dict.fromkeys(("model", "dataset", "hardware", "other_hardware",
 ESTIMATE: Columns = {**dict.fromkeys(NUMBERS, float), "n_runs": int, "n_missing": int}
 MEASURE: Columns = {"metric": str, "group": str, **ESTIMATE}
 
-_NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
-_COUNT = re.compile(r"\d{1,18}", re.ASCII)
+# The texts of each kind of number.
+NUMBER_TEXTS = {
+    float: (re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII), "a number, or nothing where undefined"),
+    int: (re.compile(r"\d{1,18}", re.ASCII), "a count: 0, 1, ..."),
+}
 
 Value = str | int | float
 
 
-def columns(named: str) -> Columns:
+def columns_at(named: str) -> Columns:
     """The columns defined in a module, given as module:NAME."""
     module, _, name = named.partition(":")
     return getattr(importlib.import_module(module), name)
@@ -72,9 +76,11 @@ def table(path: str | Path) -> tuple[Columns, list[list[Value]]]:
     return columns, _typed(path, lines, columns)
 
 
-def concatenate(paths: Iterable[str | Path], columns: Columns, out: str | Path) -> None:
-    """Write the rows of several files, in the order given, as one; each is checked as in `read`."""
-    write(out, columns, _all_rows(paths, columns))
+def collect(kind: str, columns: Implied, metrics: Inputs, *, out: Output) -> None:
+    """Write the rows of several files of a kind as one, in their order; `columns` is where the columns are defined."""
+    print(f"combining {len(metrics)} metric files of kind {kind}", flush=True)
+    defined = columns_at(columns)
+    write(out, defined, _all_rows(metrics, defined))
 
 
 def part_of(group: str) -> str:
@@ -165,14 +171,11 @@ def _check_header(path: str | Path, found: Sequence[str], columns: Columns) -> N
 
 
 def _cell(path: str | Path, where: str, kind: type, text: str) -> Value:
-    if kind is float:
-        if text == "":
-            return np.nan
-        if not _NUMBER.fullmatch(text):
-            raise BadInput(path, where, f"found {text!r}", "expected a number, or nothing where undefined")
-        return float(text)
-    if kind is int:
-        if not _COUNT.fullmatch(text):
-            raise BadInput(path, where, f"found {text!r}", "expected a count: 0, 1, ...")
-        return int(text)
-    return text
+    if kind is str:
+        return text
+    if kind is float and text == "":
+        return np.nan
+    pattern, expected = NUMBER_TEXTS[kind]
+    if not pattern.fullmatch(text):
+        raise BadInput(path, where, f"found {text!r}", f"expected {expected}")
+    return kind(text)

@@ -1,11 +1,15 @@
 """Where the program's files are: in a clone, or in an installed package, which carries what the package reads besides.
 
-A file of the program has one name, its path in the repository. Statements use that name wherever the program lies.
+A file of the program has one name, its path in the repository. Statements use that name wherever the program lies. Here
+is also how a process of the program starts, and that it ends with the one that started it.
 """
 
+import os
+import signal
 import sys
 from pathlib import Path, PurePosixPath
 
+_PR_SET_PDEATHSIG = 1
 PACKAGE = Path(__file__).parents[1]
 # Where the repository has the package.
 NAME = "workflow/toolnoise"
@@ -42,3 +46,15 @@ def snakefile() -> Path:
 def profile(name: str) -> Path:
     """The folder of a profile, for `snakemake --profile`."""
     return ROOT / "workflow/profiles" / name
+
+
+def end_with(parent: int, number: int = signal.SIGKILL) -> None:
+    """Have the system signal this process when the thread of `parent` that started it ends; only Linux can do that."""
+    if sys.platform == "linux":
+        # Imported here: the Snakefile reads this module.
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+        # It may have ended before.
+        if os.getppid() != parent:
+            os._exit(1)

@@ -36,8 +36,6 @@ AMOUNT = ValueKind(
     "a number from 0 up", lambda value: type(value) in (int, float) and 0 <= value <= 1e300 and math.isfinite(value)
 )
 
-NUMBER = ValueKind("a finite number", lambda value: type(value) in (int, float) and abs(value) <= 1e300)
-
 
 def one_of(*values: str) -> ValueKind:
     """One of some texts."""

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base import code_text
+from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.checking import injection
@@ -221,8 +221,8 @@ def _made(owner: str, saved: Mapping[str, Any]) -> tuple[str, int] | None:
 
 @functools.cache
 def _tree(file: str) -> ast.AST:
-    with suppress(OSError, *code_text.UNREADABLE):
-        return code_text.parse_python(Path(file).read_text("utf-8", errors="replace"))
+    with suppress(OSError, *code_digest.UNREADABLE):
+        return code_digest.parse_python(Path(file).read_text("utf-8", errors="replace"))
     return ast.Module([], [])
 
 

@@ -22,10 +22,10 @@ from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
 from toolnoise import streams
-from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC, replicate
 from toolnoise.base.printing import span
+from toolnoise.base.program import end_with
 from toolnoise.base.spec import Spec
 from toolnoise.checking.redaction import Redaction
 

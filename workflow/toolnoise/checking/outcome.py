@@ -19,7 +19,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.checking import tensors
 from toolnoise.formulas import outcomes
-from toolnoise.formulas.losses import require_losses
 from toolnoise.formulas.outcome_files import (
     GROUPS,
     HISTORY,
@@ -32,6 +31,7 @@ from toolnoise.formulas.outcome_files import (
     WEIGHTS,
 )
 from toolnoise.formulas.outcomes import LEFT, OUTCOMES, SCORED, unit_scores
+from toolnoise.formulas.outputs import require_losses
 
 # It becomes the name of an array in an archive: neither signs of control nor halves of a pair.
 METRIC_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import code_text
+from toolnoise.base import code_digest
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.checking import causes
 from toolnoise.checking.causes import Place
@@ -85,8 +85,8 @@ def _read(path: Path, folder: Path, parsed: dict[Path, SourceFile]) -> None:
 
 def _parsed(file: str, text: str) -> SourceFile | None:
     try:
-        return SourceFile(file, text.splitlines(), code_text.parse_python(text))
-    except code_text.UNREADABLE:
+        return SourceFile(file, text.splitlines(), code_digest.parse_python(text))
+    except code_digest.UNREADABLE:
         return None
 
 

@@ -22,8 +22,8 @@ from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from toolnoise.base import faults, files, scratch
-from toolnoise.base.errors import BadInput
+from toolnoise.base import files, scratch
+from toolnoise.base.errors import BadInput, naming_output
 from toolnoise.base.files import sha256
 from toolnoise.base.printing import escaped
 from toolnoise.base.progress import progress
@@ -134,7 +134,7 @@ def import_archive(
     if any((snakemake / "locks").glob("*")):
         found = "Snakemake is running here, or was killed"
         raise BadInput(snakemake.parent, "", found, "wait until it has ended; after a kill: snakemake --unlock")
-    with faults.naming_output(root, scratch.FOLDER), archive.unpacked(Path(packed), root) as folder:
+    with naming_output(root, scratch.FOLDER), archive.unpacked(Path(packed), root) as folder:
         incoming = _Incoming(study, root, tree.load_readable(folder))
         for name, found, wanted in incoming.refusals(other_code, why_unsigned):
             raise BadInput(packed, escaped(name), found, wanted)

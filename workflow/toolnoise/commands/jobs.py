@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolnoise import streams
-from toolnoise.base import files, key_values
+from toolnoise.base import files
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.base.job import Files, JobFunction, annotation_of, argument_of
+from toolnoise.base.job import Files, JobFunction, annotation_of, argument_of, values_in_text
 from toolnoise.base.job import option as option_of
 from toolnoise.base.printing import Plain
 from toolnoise.base.spec import Spec
@@ -117,7 +117,7 @@ def _value(parameter: inspect.Parameter, value: Any, option: str) -> Any:
     if parameter.annotation in (int, str) or annotation_of(parameter) == "words":
         return value
     if _is_values(parameter):
-        return key_values.values_in_text(value, option)
+        return values_in_text(value, option)
     try:
         return json.loads(value)
     except ValueError:
@@ -127,7 +127,7 @@ def _value(parameter: inspect.Parameter, value: Any, option: str) -> Any:
 def spec_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """A spec, from the options that have its parts."""
     given = {part: options[part] for part in SPEC if options[part] is not None}
-    spec = {part: key_values.values_in_text(text, f"--{part}") for part, text in given.items()}
+    spec = {part: values_in_text(text, f"--{part}") for part, text in given.items()}
     spec["hardware"] = spec.pop("tooling")
     spec |= spec.pop("seed")
     try:

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import FrameType
 
 from toolnoise.base import program
-from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
+from toolnoise.base.program import end_with
 from toolnoise.study import config, grid, layout, study_files
 
 SNAKEFILE = program.snakefile()

@@ -23,11 +23,10 @@ from toolnoise.comparison.table_files import read_csv
 from toolnoise.comparison.table_rows import by_number, numbers_of, role_of
 from toolnoise.dumps import stacks
 from toolnoise.formulas import outcome_files
-from toolnoise.formulas.accuracy import predictions
-from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.accuracy import cross_entropies, predictions
 from toolnoise.formulas.equal_runs import digests
 from toolnoise.formulas.outcomes import CLASSES, CLASSIFYING, LABEL, LOGITS, LOSSES, NUMBERS, VALUES
-from toolnoise.formulas.probabilities import Kind, kind
+from toolnoise.formulas.outputs import Kind, kind
 from toolnoise.stats.draws import Drawn
 
 PREDICTIONS, RIGHTS = "predictions", "rights"

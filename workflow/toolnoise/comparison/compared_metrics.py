@@ -22,9 +22,8 @@ from toolnoise.comparison.designs import UNTESTED, Design, Way
 from toolnoise.comparison.metric_names import Metric
 from toolnoise.comparison.metric_runs import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
 from toolnoise.comparison.two_arms import adjusted, hedges_g, pair_weight, probability_of_improvement
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
-from toolnoise.stats.spread import sd_chi2
-from toolnoise.stats.two_means import Result
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, sd_chi2
+from toolnoise.stats.significance import Result
 
 PREVIOUS = "previous"  # in place of an arm: the one before, in the order of the table
 RUN_ID = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{8}")  # in names that loggers give: no two runs have one

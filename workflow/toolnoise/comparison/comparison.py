@@ -26,9 +26,17 @@ from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.outcomes import LABELS, LOSSES, NUMBERS
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation, unless_too_wide
-from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
-from toolnoise.stats.two_means import Result, mean_difference
+from toolnoise.stats.estimates import (
+    UNDEFINED,
+    Estimate,
+    equal_runs_sd,
+    mean_t,
+    sd_chi2,
+    sd_interval,
+    standard_deviation,
+    unless_too_wide,
+)
+from toolnoise.stats.significance import Result, mean_difference
 
 PAIRED: tuple[Way, ...] = ("paired", "partly paired")
 

@@ -12,7 +12,7 @@ from toolnoise.comparison.comparison import ArmSummary, Comparison
 from toolnoise.comparison.designs import UNTESTED
 from toolnoise.formulas.outcomes import LOSSES, NUMBERS, OUTCOMES, VALUES
 from toolnoise.stats.estimates import TOO_FEW, Estimate
-from toolnoise.stats.two_means import most_freedom
+from toolnoise.stats.significance import most_freedom
 
 LEVEL = 0.05
 PERCENT = 100

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation, t_interval
-from toolnoise.stats.two_means import Result, cautious, equal_arms
+from toolnoise.stats.significance import Result, cautious, equal_arms
 
 # The least tail that is told from 0.
 LEAST = 1e-100

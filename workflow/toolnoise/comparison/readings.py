@@ -24,8 +24,8 @@ from toolnoise.comparison.known_names import NUMBERED_RUNS, WORDS
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.table_files import has_names
 from toolnoise.comparison.table_rows import by_number, numbers_of, role_of, role_of_words, words_of
-from toolnoise.formulas.losses import lengths, require_losses
 from toolnoise.formulas.outcomes import LABELS, LOSSES, VALUES, unit_scores
+from toolnoise.formulas.outputs import lengths, require_losses
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,9 +22,8 @@ from toolnoise.comparison.designs import FEWEST
 from toolnoise.comparison.metric_names import require_directions
 from toolnoise.comparison.metric_runs import Runs, require_own_sessions
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.stats.estimates import Estimate, standard_deviation
-from toolnoise.stats.power import LEVEL, MOST_RUNS, POWER, runs_needed
-from toolnoise.stats.spread import sd_interval
+from toolnoise.stats.estimates import Estimate, sd_interval, standard_deviation
+from toolnoise.stats.significance import LEVEL, MOST_RUNS, POWER, runs_needed
 
 # Limits, in SDs, of the differences for which power is computed: nothing changes beyond them, and SciPy is wrong at 0.
 FEWEST_SDS, MOST_SDS = 1e-9, 1000

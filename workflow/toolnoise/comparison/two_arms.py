@@ -1,6 +1,6 @@
 """How two arms differ: by their pairs, in SDs, as the probability that the second is better, and in which answers.
 
-Differences are second arm minus first. Welch's test is in `stats.two_means`.
+Differences are second arm minus first. Welch's test is in `stats.significance`.
 
 A good flip is an example that a run of `a` gets wrong and a run of `b` gets right. A bad flip is the reverse. Their
 difference is the difference of the accuracies. Churn counts both, and also examples that both get wrong in different
@@ -22,8 +22,7 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, mean_t, standard_deviation
-from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.two_means import UNDECIDED, Result, cautious, equal_arms, t_test
+from toolnoise.stats.significance import UNDECIDED, Result, cautious, equal_arms, holm, t_test
 
 QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
 

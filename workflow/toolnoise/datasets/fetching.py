@@ -23,8 +23,8 @@ from urllib.parse import quote, urljoin
 import pooch
 import requests
 
-from toolnoise.base import command_words, faults, files, scratch
-from toolnoise.base.errors import BadInput
+from toolnoise.base import command_words, files, scratch
+from toolnoise.base.errors import BadInput, fault_name
 from toolnoise.base.job import Output, Values, outside, unrepeatable
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import opened
@@ -82,7 +82,7 @@ def _obtain(source: Source) -> None:
         problem = f"no such file, and it cannot be downloaded ({_without_query(str(error))})"
         raise BadInput(path, "", problem, wanted) from None
     except OSError as error:
-        problem = f"cannot be written ({faults.fault_name(error)})"
+        problem = f"cannot be written ({fault_name(error)})"
         raise BadInput(path, "", problem, "a writable folder with free space") from None
 
 

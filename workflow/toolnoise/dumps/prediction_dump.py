@@ -11,10 +11,9 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.job import Input, Output, TrainedRuns
+from toolnoise.base.job import Input, Output, Timings, TrainedRuns
 from toolnoise.base.noise_sources import OPTIONAL, draws
 from toolnoise.base.spec import Spec
-from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, Weights
 from toolnoise.engines.keras_engine import KerasEngine

@@ -10,7 +10,7 @@ from toolnoise.base import arrays, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.base.shapes import COUNT, FLAG, INTEGER, TEXT, Shape
-from toolnoise.formulas import probabilities
+from toolnoise.formulas import outputs
 from toolnoise.formulas.likeliest import CUT, LIKELIEST
 from toolnoise.formulas.outcomes import LEFT, LOGITS
 from toolnoise.stats.draws import Drawn
@@ -91,7 +91,7 @@ def require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) ->
         # A sum in float64 of finite float32s is finite.
         if not np.isfinite(stack[run].sum(dtype=np.float64)):
             raise BadInput(path, f"[{run}]", "found infinite or undefined logits", "finite ones: it did not diverge")
-    if len(finished) and probabilities.kind(stack[finished[0]][..., :SOME, :]) == "probabilities":
+    if len(finished) and outputs.kind(stack[finished[0]][..., :SOME, :]) == "probabilities":
         raise BadInput(path, "", "found probabilities", "logits, so a network without a softmax at its end")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from toolnoise.stats.two_means import Result
+from toolnoise.stats.significance import Result
 from toolnoise.study.published import VARIANTS
 
 # The variants in which all sources, or all of the algorithm, vary.

@@ -5,7 +5,6 @@ a churn of exactly 0. The number of runs that give each answer to an example is 
 others. So its time grows with the runs, not with their pairs.
 """
 
-import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -57,15 +56,10 @@ def paired_churn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.count_nonzero(a != b, axis=1) / a.shape[1]
 
 
-def pairs_that_differ(predictions: np.ndarray) -> np.ndarray:
-    """The number of pairs of runs that answer an example differently, [N], from predictions [S, N]."""
-    runs, examples = predictions.shape
-    alike, before = np.zeros((2, examples), np.int64)
-    # Of sorted answers, each is alike with those before it until another one begins.
-    for answer, following in itertools.pairwise(np.sort(predictions, axis=0)):
-        before = (before + 1) * (answer == following)
-        alike += before
-    return runs * (runs - 1) // 2 - alike
+def disagreements(predictions: np.ndarray) -> float:
+    """The sum of the churns of all pairs of runs, from predictions [S, N]."""
+    alike = int(agreements(predictions, predictions).sum())  # each pair twice, and each run with itself
+    return (len(predictions) * predictions.size - alike) // 2 / predictions.shape[1]
 
 
 def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.formulas import Row
-from toolnoise.stats.estimates import Estimate, mean_t, positive_mean_t
-from toolnoise.stats.spread import root_mean_square
+from toolnoise.stats.estimates import Estimate, mean_t, positive_mean_t, root_mean_square
 
 Over = Callable[[np.ndarray], Estimate]
 

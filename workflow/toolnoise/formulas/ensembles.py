@@ -5,16 +5,13 @@ minus the mean of its two members. The change of cross-entropy is never above 0,
 log of the sum of exponentials, it is the mean over examples of L((a + b) / 2) - (L(a) + L(b)) / 2, and L is convex.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
-from toolnoise.formulas.accuracy import accuracies, predictions
+from toolnoise.formulas.accuracy import accuracies, cross_entropies, example_entropies, predictions
 from toolnoise.formulas.churn import churn
 from toolnoise.formulas.declared import bounded
-from toolnoise.formulas.entropy import cross_entropies, example_entropies
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
@@ -71,28 +68,19 @@ def pairwise_cross_entropy_change(logits: np.ndarray) -> np.ndarray:
     return change + change.T
 
 
-def ensembles(logits: np.ndarray, members: int) -> Iterator[np.ndarray]:
-    """Ensembles of `members` runs each, [N, C], from logits [S, N, C] in the order of the runs.
+def _measured(logits: np.ndarray, labels: np.ndarray, members: int) -> tuple[np.ndarray, np.ndarray]:
+    """The predictions and the cross-entropy of each ensemble of so many runs, in the order of the runs.
 
     No run is in two ensembles, so they are as independent as runs, and every measure of runs applies to them. Leftover
-    runs are not used. One ensemble at a time: all together may have as many bytes as the runs.
+    runs are not used. One ensemble at a time: all together may have as many bytes as the runs. Of single runs, the
+    likeliest classes are enough.
     """
-    for start in range(0, len(logits) - members + 1, members):
-        yield average(logits[start : start + members])
-
-
-def average(logits: np.ndarray) -> np.ndarray:
-    """The mean over the first axis, in float64: of members of an ensemble, snapshots of a run, views of an image."""
-    return logits.mean(axis=0, dtype=np.float64)
-
-
-def _measured(logits: np.ndarray, labels: np.ndarray, members: int) -> tuple[np.ndarray, np.ndarray]:
-    """The predictions and the cross-entropy of each ensemble; of single runs, the likeliest classes are enough."""
     if members == 1:
         return predictions(logits), cross_entropies(logits, labels)
     count = len(logits) // members
     predicted, entropies = np.empty((count, len(labels)), np.intp), np.empty(count)
-    for place, ensemble in enumerate(ensembles(logits, members)):
+    for place in range(count):
+        ensemble = logits[place * members : (place + 1) * members].mean(axis=0, dtype=np.float64)
         predicted[place], entropies[place] = ensemble.argmax(axis=-1), example_entropies(ensemble, labels).mean()
     return predicted, entropies
 

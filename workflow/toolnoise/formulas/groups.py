@@ -19,7 +19,7 @@ on the distribution. It is the distribution-wise variance (Jordan 2023, arXiv:23
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,17 +33,30 @@ from toolnoise.stats.estimates import (
     Estimate,
     log_t_interval,
     mean_t,
+    sd_chi2,
+    sd_robust,
     standard_deviation,
     unless_too_wide,
 )
-from toolnoise.stats.jackknife import standard_error
-from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.spread import sd_chi2, sd_robust, sd_without_each
+from toolnoise.stats.jackknife import sd_without_each, standard_error
+from toolnoise.stats.significance import holm
 
 STUDIES = 100_000  # simulated studies, which give the range of a largest ratio
 NORMALS = 100_000_000  # drawn at most: with very many parts and runs, fewer studies take seconds, not half a minute
 # All cells with the same sizes and runs have the same null, so its draws must not depend on the cell.
 STREAM = streams.key(0, streams.ANALYSIS, 0, "largest ratio")
+
+
+class Rate(NamedTuple):
+    """A rate of each run, [S], its number of examples, and the SD that it would have if these erred independently."""
+
+    values: np.ndarray
+    examples: int
+    independent_sd: float
+
+
+# A rate in the runs of each draw.
+Draws = Sequence[Rate]
 
 
 class Null(NamedTuple):
@@ -72,48 +85,56 @@ class Null(NamedTuple):
         return float(2 * scipy.stats.t.sf(abs(distance) * np.sqrt(freedom / (1 - self.share)), freedom))
 
 
-def by_size(part: int, whole: int) -> Null:
-    """The null of equally noisy examples, from the numbers of examples."""
+def by_size(parts: Draws, wholes: Draws) -> Null:
+    """The null of a part whose examples are as noisy as all others."""
+    part, whole = parts[0].examples, wholes[0].examples
     return Null(float(np.sqrt(whole / part)), part / whole) if part else Null(np.nan, np.nan)
 
 
-def by_difficulty(part_sd: float, part: int, whole_sd: float, whole: int) -> Null:
-    """The null of examples that err as often as they do, from the SDs of independent errors over so many examples.
+def by_difficulty(parts: Draws, wholes: Draws) -> Null:
+    """The null of a part whose examples err as often as they do, independently.
 
-    These SDs are `independent_errors_sd` of the same runs. No error rate is taken as known: given how many runs err on
-    each example, the mean of a part's observed variance over all ways to deal these errors to the runs is this SD's
-    square.
+    No error rate is taken as known: given how many runs err on each example, the mean of a part's observed variance
+    over all ways to deal these errors to the runs is the square of `independent_errors_sd`.
     """
+    part_sd, whole_sd = independent_sd(parts), independent_sd(wholes)
     if not (part_sd > 0 and whole_sd > 0):
         return Null(np.nan, np.nan)
-    return Null(part_sd / whole_sd, (part_sd * part / (whole_sd * whole)) ** 2)
+    return Null(part_sd / whole_sd, (part_sd * parts[0].examples / (whole_sd * wholes[0].examples)) ** 2)
 
 
-def freedom(draws: Sequence[np.ndarray]) -> float:
-    """The degrees of freedom of the mean over draws of the variance within a draw, from the runs of each draw.
+def independent_sd(draws: Draws) -> float:
+    """The SD of independent errors, from the mean variance over draws; a draw of one run has none."""
+    variances = [rate.independent_sd**2 for rate in draws if len(rate.values) > 1]
+    return float(np.sqrt(np.mean(variances))) if variances else np.nan
+
+
+def freedom(draws: Draws) -> float:
+    """The degrees of freedom of the mean over draws of the variance within a draw.
 
     They are Satterthwaite's (1946): with equally noisy draws at most as many as the runs less one a draw, and with all
     noise in one draw those of that draw.
     """
-    draws = [runs for runs in draws if len(runs) > 1] if len(draws) > 1 else draws
-    if len(draws) == 1:
-        return len(draws[0]) - 1
-    variances = np.array([standard_deviation(runs) ** 2 for runs in draws])
+    runs = [rate.values for rate in draws if len(rate.values) > 1 or len(draws) == 1]
+    if len(runs) == 1:
+        return len(runs[0]) - 1
+    variances = np.array([standard_deviation(of_draw) ** 2 for of_draw in runs])
     if not variances.sum() > 0:
         return np.nan
     weights = variances / variances.sum()
-    return float(1 / np.sum(weights**2 / [len(runs) - 1 for runs in draws]))
+    return float(1 / np.sum(weights**2 / [len(of_draw) - 1 for of_draw in runs]))
 
 
-def sd_ratio(parts: Sequence[np.ndarray], wholes: Sequence[np.ndarray]) -> Estimate:
-    """SD of a part over SD of the whole, from the rates of the runs of each draw, with the interval of its logarithm.
+def sd_ratio(parts: Draws, wholes: Draws) -> Estimate:
+    """SD of a part over SD of the whole, with the interval of its logarithm.
 
     It is by the jackknife over the runs of a single draw, or over draws. There the standard error is wider by
     sqrt(D / (D - 1)), since a few draws rarely contain a very noisy one (bench/error_rates.py). A ratio to an SD of 0
     is undefined. There is no interval with two draws, if either SD is 0, over all or without any one of them, or if it
     would be too wide.
     """
-    pairs = [pair for pair in zip(parts, wholes, strict=True) if len(pair[0]) > 1]
+    draws = zip(parts, wholes, strict=True)
+    pairs = [(part.values, whole.values) for part, whole in draws if len(part.values) > 1]
     if not pairs:
         return UNDEFINED
     of_part, of_whole = (np.array([standard_deviation(runs) ** 2 for runs in arm]) for arm in zip(*pairs, strict=True))
@@ -162,11 +183,6 @@ def _simulated(given: tuple[int, ...], runs: int, stream: int) -> Estimate:
 # What the size of a test set makes of an SD, and the rest: are some runs better as a whole?
 
 
-def binomial_sd(rate: float, examples: int) -> float:
-    """SD of a rate over examples that all err equally often; an upper bound, since some are easier than others."""
-    return float(np.sqrt(rate * (1 - rate) / examples))
-
-
 def independent_errors_sd(right: np.ndarray) -> float:
     """SD of accuracy over runs if each example erred as often as it does, but independently of the others.
 
@@ -211,27 +227,13 @@ def _independent_variance(right: np.ndarray) -> float:
     return float(np.sum(hits * (runs - hits))) / (runs * (runs - 1) * examples**2)
 
 
-class Rate(NamedTuple):
-    """A rate of each run, [S], its number of examples, and the SD that it would have if these erred independently."""
-
-    values: np.ndarray
-    examples: int
-    independent_sd: float
-
-
 def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, Rate]:
     """The rates of each run on the examples marked by `member`, from predictions [S, N], labels and members [N]."""
-    wrong = predictions != labels
-    of = {rate: _share(wrong, among) for rate, among in examples_of(labels, classes, member).items()}
-    return of | {"accuracy": _share(~wrong, member)}
-
-
-def examples_of(labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, np.ndarray]:
-    """The examples that each rate counts, [N], of those marked by `member`."""
-    counted = {"accuracy": member}
+    right = predictions == labels
+    found = {"accuracy": _share(right, member)}
     if classes == 2:
-        counted |= {"fpr": member & (labels == 0), "fnr": member & (labels == 1)}
-    return counted
+        found |= {"fpr": _share(~right, member & (labels == 0)), "fnr": _share(~right, member & (labels == 1))}
+    return found
 
 
 def spread_rows(rate: str, group: str, values: np.ndarray, step: float = np.nan) -> list[Row]:
@@ -243,53 +245,30 @@ def spread_rows(rate: str, group: str, values: np.ndarray, step: float = np.nan)
     ]
 
 
-def ratio_rows(rate: str, group: str, parts: Sequence[Rate], wholes: Sequence[Rate]) -> list[Row]:
-    """The SD of a part's rate over that of the whole, and the ratios expected from size and difficulty.
+NULLS = {"": by_size, "_difficulty": by_difficulty}
 
-    The rates are those of the runs of each draw.
+
+def ratio_rows(parts: Sequence[tuple[str, str, Draws, Draws]]) -> list[Row]:
+    """The SD of each part's rate over that of its whole, and the ratios expected from size and from difficulty.
+
+    A part has the name of its rate, its group, its draws and those of its whole. Each null's p-values are adjusted for
+    the number of parts (Holm), since the most extreme of many is extreme by chance.
     """
-    known = _freedom(wholes)
-    return [
-        (f"{rate}_sd_ratio", group, _ratio(parts, wholes)),
-        (f"{rate}_sd_ratio_null", group, of_size(parts, wholes).range(known)),
-        (f"{rate}_sd_ratio_difficulty_null", group, of_difficulty(parts, wholes).range(known)),
-    ]
-
-
-def of_size(parts: Sequence[Rate], wholes: Sequence[Rate]) -> Null:
-    """The null of a part whose examples are as noisy as all others."""
-    return by_size(parts[0].examples, wholes[0].examples)
-
-
-def of_difficulty(parts: Sequence[Rate], wholes: Sequence[Rate]) -> Null:
-    """The null of a part whose examples err as often as they do, independently."""
-    return by_difficulty(independent(parts), parts[0].examples, independent(wholes), wholes[0].examples)
-
-
-def independent(draws: Sequence[Rate]) -> float:
-    """The SD of independent errors, from the mean variance over draws; a draw of one run has none."""
-    variances = [rate.independent_sd**2 for rate in draws if len(rate.values) > 1]
-    return float(np.sqrt(np.mean(variances))) if variances else np.nan
-
-
-def unlike(
-    null: Callable[[Sequence[Rate], Sequence[Rate]], Null],
-    parts: Sequence[tuple[Sequence[Rate], Sequence[Rate]]],
-) -> np.ndarray:
-    """The p-value of each part, given with its whole, for an SD that differs from the one that its null expects.
-
-    It is adjusted for the number of tests (Holm), since the most extreme of many parts is extreme by chance.
-    """
-    pvalues = [null(part, whole).pvalue(_ratio(part, whole).value, _freedom(whole)) for part, whole in parts]
-    return holm(np.array(pvalues))
-
-
-def _ratio(parts: Sequence[Rate], wholes: Sequence[Rate]) -> Estimate:
-    return sd_ratio([part.values for part in parts], [whole.values for whole in wholes])
-
-
-def _freedom(wholes: Sequence[Rate]) -> float:
-    return freedom([whole.values for whole in wholes])
+    ratios = [sd_ratio(part, whole) for *_, part, whole in parts]
+    known = [freedom(whole) for *_, whole in parts]
+    expected, adjusted = {}, {}
+    for name, null in NULLS.items():
+        expected[name] = [null(part, whole) for *_, part, whole in parts]
+        tests = zip(expected[name], ratios, known, strict=True)
+        adjusted[name] = holm(np.array([of_part.pvalue(ratio.value, runs) for of_part, ratio, runs in tests]))
+    rows = []
+    for place, (rate, group, *_) in enumerate(parts):
+        rows.append((f"{rate}_sd_ratio", group, ratios[place]))
+        for name in NULLS:
+            rows.append((f"{rate}_sd_ratio{name}_null", group, expected[name][place].range(known[place])))
+        for name in NULLS:
+            rows.append((f"{rate}_sd_ratio{name}_holm", group, Estimate(adjusted[name][place])))
+    return rows
 
 
 def _share(hits: np.ndarray, among: np.ndarray) -> Rate:

@@ -1,8 +1,4 @@
-"""Each run's own values: what tests of spread, ratios between cells and dots in a figure are made from.
-
-A run's churn is the mean over the other runs that it is compared with, so the mean over pairs with or without any run
-follows from these values.
-"""
+"""Each run's own values: what tests of spread, ratios between cells and dots in a figure are made from."""
 
 from collections.abc import Mapping
 
@@ -11,7 +7,6 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, Columns
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.formulas.accuracy import class_accuracies
-from toolnoise.formulas.churn import agreements, normalised_churns
 from toolnoise.formulas.equal_runs import digests
 from toolnoise.formulas.groups import rates
 
@@ -51,27 +46,3 @@ def fingerprints(logits: np.ndarray) -> np.ndarray:
     changed no bit.
     """
     return np.array([float(int(digest[:FINGERPRINT_DIGITS], 16)) for digest in digests(logits)])
-
-
-def mean_churns(predicted: np.ndarray) -> np.ndarray:
-    """The mean churn of each run with the others, [S], from predictions [S, N]; NaN for a single run."""
-    runs, examples = predicted.shape
-    if runs < 2:
-        return np.full(runs, np.nan)
-    alike = agreements(predicted, predicted) - examples
-    return ((runs - 1) * examples - alike) / ((runs - 1) * examples)
-
-
-def mean_normalised_churns(predicted: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The mean normalised churn of each run with the others, [S], from predictions [S, N]; NaN for a single run."""
-    runs = len(predicted)
-    if runs < 2:
-        return np.full(runs, np.nan)
-    return normalised_churns(predicted, np.mean(predicted != labels, axis=1)).sums / (runs - 1)
-
-
-def mean_churns_with(predicted: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The mean churn of each run with runs of another set, [S], from predictions [S, N] and [T, N]."""
-    if not others.size:
-        return np.full(len(predicted), np.nan)
-    return 1 - agreements(predicted, others) / others.size

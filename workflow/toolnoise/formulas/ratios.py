@@ -13,10 +13,9 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas.per_run import FINGERPRINT
 from toolnoise.stats import draws
-from toolnoise.stats.contrasts import ratio
+from toolnoise.stats.contrasts import PAIRS, SD, of_runs, ratio
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.quantities import PAIRS, SD, of_runs
 
 # The numerator is CELL, and `n_runs` and `n_missing` are its runs. The denominator has the same data set and tooling.
 RATIOS: Columns = {

@@ -4,33 +4,27 @@ A row is (metric, group, estimate), and no row is ever left out: with too few ru
 clipped to the declared range of each measure. docs/statistics.md defines each measure.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from functools import partial
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
-from toolnoise.formulas.accuracy import accuracies, predictions
+from toolnoise.formulas.accuracy import accuracies, cross_entropies, cross_entropies_of
 from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churns, two_way_bootstrap
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
-from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
 from toolnoise.formulas.equal_runs import bit_equal, equality, rate_step
 from toolnoise.formulas.groups import (
     Rate,
-    binomial_sd,
     distribution_wise_sd,
     distribution_wise_variance,
     freedom,
-    independent,
+    independent_sd,
     largest_by_size,
-    of_difficulty,
-    of_size,
     rates,
     ratio_rows,
     spread_rows,
-    unlike,
 )
 from toolnoise.formulas.likeliest import keeps_all
 from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
@@ -39,61 +33,47 @@ from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks
 
 STABILITY: Columns = {**CELL, **MEASURE}
-Part = tuple[str, str, Rate]  # rate, group
 
 
 def stability(
-    logits: np.ndarray,
-    labels: np.ndarray,
-    groups: Mapping[str, np.ndarray],
-    weights: Apart,
-    stream: int,
-    units: int = 1,
-) -> list[Row]:
-    """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and distances of weights.
-
-    Churn on other examples is bootstrapped from `stream`. With several `units` an example, such as the tokens of a
-    segment, N counts units, and those of an example are drawn together.
-    """
-    classes = logits.shape[-1] if keeps_all(logits) else 0
-    return of_classes(predictions(logits), classes, labels, groups, weights, stream, units, logits)
-
-
-def of_classes(
     predicted: np.ndarray,
-    classes: int,
     labels: np.ndarray,
+    classes: int,
     groups: Mapping[str, np.ndarray],
     weights: Apart,
     stream: int,
     units: int = 1,
-    logits: np.ndarray | None = None,
+    scores: np.ndarray | None = None,
 ) -> list[Row]:
-    """The same from predicted classes [S, N]; without the logits, the measures that need scores are left out."""
-    equal = bit_equal(predicted if logits is None else logits) and weights.equal
+    """Measure the runs of a cell from predicted classes [S, N], labels [N], group members [N] and weight distances.
 
-    def step(rate: Rate) -> float:
-        return rate_step(rate.examples, equal)
+    Without the scores, which are logits [S, N, C] or the likeliest classes [S, N], measures that need them are left
+    out. Churn on other examples is bootstrapped from `stream`. With several `units` an example, such as the tokens of
+    a segment, N counts units, and those of an example are drawn together.
+    """
+    equal = bit_equal(predicted if scores is None else scores) and weights.equal
 
-    whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
+    def spread_of(name: str, group: str, rate: Rate) -> list[Row]:
+        return spread_rows(name, group, rate.values, rate_step(rate.examples, equal))
+
     rows: list[Row] = []
-    for name, rate in whole.items():
-        rows += spread_rows(name, "all", rate.values, step(rate))
-    if logits is not None:
-        entropies = cross_entropies(logits, labels)
-        rows += spread_rows("cross_entropy", "all", entropies)
+    for name, rate in rates(predicted, labels, classes, np.ones(len(labels), bool)).items():
+        rows += spread_of(name, "all", rate)
+    if scores is not None:
+        rows += spread_rows("cross_entropy", "all", cross_entropies(scores, labels))
     rows += _churns(predicted, labels, "all")
     rows.append(("churn_new_examples", "all", two_way_bootstrap(ExampleChurn(predicted, units), stream)))
-    rows += _diversity(logits, labels) if logits is not None and keeps_all(logits) else []
+    rows += _diversity(scores, labels) if scores is not None and keeps_all(scores) else []
     rows += distances(weights)
-    parts = _of_classes(predicted, labels, classes) + _of_groups(predicted, labels, classes, groups)
-    for name, group, rate in parts:
-        rows += spread_rows(name, group, rate.values, step(rate))
+    for index in range(classes):
+        rows += spread_of("accuracy", str(index), rates(predicted, labels, classes, labels == index)["accuracy"])
+    for group, member in groups.items():
+        for name, rate in rates(predicted, labels, classes, member).items():
+            rows += spread_of(name, group, rate)
     for group, member in groups.items():
         rows += _churns(predicted[:, member], labels[member], group)
-        if logits is not None:
-            entropies = cross_entropies_of(member, logits, labels)
-            rows += spread_rows("cross_entropy", group, entropies)
+        if scores is not None:
+            rows += spread_rows("cross_entropy", group, cross_entropies_of(member, scores, labels))
     return bounded([*rows, equality(equal, len(predicted))])
 
 
@@ -112,37 +92,36 @@ def of_all_draws(
     rows of `stability`, of all draws.
     """
     by_draw = [predicted if len(runs) == len(predicted) else predicted[runs] for runs in draws]
-    everyone = np.ones(len(labels), bool)
-    each = [rates(of_draw, labels, classes, everyone) for of_draw in by_draw]
-    whole = {rate: [of_draw[rate] for of_draw in each] for rate in each[0]}
-    runs = freedom([of_draw.values for of_draw in whole["accuracy"]]) + 1
+
+    def rates_of(member: np.ndarray) -> dict[str, list[Rate]]:
+        each = [rates(of_draw, labels, classes, member) for of_draw in by_draw]
+        return {rate: [of_draw[rate] for of_draw in each] for rate in each[0]}
+
+    whole = rates_of(np.ones(len(labels), bool))
+    runs = freedom(whole["accuracy"]) + 1
     sizes = np.bincount(labels, minlength=classes)
     largest = largest_by_size(sizes, int(runs)) if runs == runs else UNDEFINED
     errors = np.mean(predicted != labels) if len(predicted) else np.nan
     (sd,) = (estimate for *row, estimate in over_draws if row == ["accuracy_sd_robust", "all"])
     variance = distribution_wise_variance([_of_examples(of_draw == labels, units) for of_draw in by_draw], sd)
     rows = [
-        ("accuracy_sd_binomial_null", "all", Estimate(binomial_sd(errors, len(labels)))),
-        ("accuracy_sd_independent_null", "all", Estimate(independent(whole["accuracy"]))),
+        # An upper bound, since some examples are easier than others.
+        ("accuracy_sd_binomial_null", "all", Estimate(float(np.sqrt(errors * (1 - errors) / len(labels))))),
+        ("accuracy_sd_independent_null", "all", Estimate(independent_sd(whole["accuracy"]))),
         ("accuracy_variance_distribution", "all", variance),
         ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
         ("accuracy_sd_ratio_largest_null", "all", largest),
     ]
-    families, by_group = [(whole, _by_draw(by_draw, partial(_of_classes, labels=labels, classes=classes)))], {}
-    by_whole: dict[str, list[tuple[str, str, list[Rate]]]] = {}
-    for part in _by_draw(by_draw, partial(_of_groups, labels=labels, classes=classes, groups=groups)):
-        by_group.setdefault(part[1], {})[part[0]] = part[2]
-        by_whole.setdefault(whole_of(part[1], groups), []).append(part)
-    families += [(by_group.get(name, whole), parts) for name, parts in by_whole.items()]
-    for of_all, parts in families:
-        pairs = [(part, of_all[rate]) for rate, _, part in parts]
-        adjusted = zip(unlike(of_size, pairs), unlike(of_difficulty, pairs), strict=True)
-        for (rate, group, part), (size, difficulty) in zip(parts, adjusted, strict=True):
-            rows += [
-                *ratio_rows(rate, group, part, of_all[rate]),
-                (f"{rate}_sd_ratio_holm", group, Estimate(size)),
-                (f"{rate}_sd_ratio_difficulty_holm", group, Estimate(difficulty)),
-            ]
+    by_class = [rates_of(labels == index)["accuracy"] for index in range(classes)]
+    rows += ratio_rows([("accuracy", str(index), part, whole["accuracy"]) for index, part in enumerate(by_class)])
+    by_group = {name: rates_of(member) for name, member in groups.items()}
+    families: dict[str, list[tuple[str, str, list[Rate], list[Rate]]]] = {}
+    for name, of_group in by_group.items():
+        of_whole = by_group.get(whole_of(name, groups), whole)
+        parts = families.setdefault(whole_of(name, groups), [])
+        parts += [(rate, name, part, of_whole[rate]) for rate, part in of_group.items()]
+    for parts in families.values():
+        rows += ratio_rows(parts)
     return bounded(rows)
 
 
@@ -150,27 +129,6 @@ def whole_of(group: str, groups: Container[str]) -> str:
     """The group that a group is a part of: of one of many labels, that label on all examples."""
     label, _, name = group.rpartition(":")
     return f"{label}:all" if name != "all" and f"{label}:all" in groups else "all"
-
-
-def _by_draw(by_draw: Sequence[np.ndarray], of_parts: Callable[..., list[Part]]) -> list[tuple[str, str, list[Rate]]]:
-    """Each part's rate, group and rates of each draw."""
-    each = zip(*map(of_parts, by_draw), strict=True)
-    return [(*same[0][:2], [measured for *_, measured in same]) for same in each]
-
-
-def _of_classes(predicted: np.ndarray, labels: np.ndarray, classes: int) -> list[Part]:
-    return [
-        ("accuracy", str(index), rates(predicted, labels, classes, labels == index)["accuracy"])
-        for index in range(classes)
-    ]
-
-
-def _of_groups(predicted: np.ndarray, labels: np.ndarray, classes: int, groups: Mapping[str, np.ndarray]) -> list[Part]:
-    return [
-        (rate, name, measured)
-        for name, member in groups.items()
-        for rate, measured in rates(predicted, labels, classes, member).items()
-    ]
 
 
 def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:

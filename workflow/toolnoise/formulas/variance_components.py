@@ -19,12 +19,25 @@ import numpy as np
 from scipy import stats
 
 from toolnoise.formulas import Row
-from toolnoise.formulas.churn import pairs_that_differ
+from toolnoise.formulas.churn import disagreements
 from toolnoise.formulas.declared import bounded
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, positive_mean_t, t_interval
 from toolnoise.stats.jackknife import log_jackknife, standard_error
 
-PARTS = {"algo": "row", "impl": "within", "impl_alone": "column", "interaction": "interaction"}
+
+class Components(NamedTuple):
+    """The parts of a variance; what columns would show is undefined where they mean nothing.
+
+    That of the implementation has its own and that of the interaction together.
+    """
+
+    algo: Estimate
+    impl: Estimate
+    impl_alone: Estimate = UNDEFINED
+    interaction: Estimate = UNDEFINED
+
+
+NONE = Components(UNDEFINED, UNDEFINED)
 
 
 def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: bool) -> list[Row]:
@@ -33,32 +46,29 @@ def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: 
     `table` [draws, runs of each] has the places of the runs; `crossed` says that its columns are implementation draws.
     """
     right = (predicted == labels)[table]  # [A, R, N]
-    accuracy = components(right.mean(axis=-1), crossed)
-    estimates = [(f"accuracy_variance_{name}", getattr(accuracy, part)) for name, part in PARTS.items()]
-    estimates += [(f"correctness_variance_{name}", part) for name, part in _of_examples(right, crossed).items()]
+    of_both = {"accuracy": components(right.mean(axis=-1), crossed), "correctness": _of_examples(right, crossed)}
+    estimates = [
+        (f"{name}_variance_{part}", estimate) for name, of in of_both.items() for part, estimate in of._asdict().items()
+    ]
     same, other, share = _churns(predicted[table], crossed)
     estimates += [("churn_same_draw", same), ("churn_other_draw", other), ("churn_impl_share", share)]
     return bounded((metric, "all", estimate) for metric, estimate in estimates)
 
 
-def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:
+def _of_examples(right: np.ndarray, crossed: bool) -> Components:
     """The components of an example's correctness, on average over the examples, with intervals over draws.
 
     That of the implementation's own component has none: it would be over draws of both, of which some differ much more
     than others.
     """
     if min(right.shape[:2]) < 2:
-        return dict.fromkeys(PARTS, UNDEFINED)
+        return NONE
     algo, alone = _of_both(right, crossed)
     without = [_of_both(np.delete(right, draw, axis=0), crossed)[0] for draw in range(len(right)) if len(right) > 2]
     impl, interaction = _of_each_draw(right, crossed)
-    return {
-        # It can be negative.
-        "algo": t_interval(algo, standard_error(np.array(without)) if without else np.nan, len(right) - 1),
-        "impl": positive_mean_t(impl),
-        "impl_alone": Estimate(alone),
-        "interaction": positive_mean_t(interaction),
-    }
+    # It can be negative.
+    of_algo = t_interval(algo, standard_error(np.array(without)) if without else np.nan, len(right) - 1)
+    return Components(of_algo, positive_mean_t(impl), Estimate(alone), positive_mean_t(interaction))
 
 
 def _of_both(right: np.ndarray, crossed: bool) -> tuple[float, float]:
@@ -98,7 +108,7 @@ def _churns(predicted: np.ndarray, crossed: bool) -> tuple[Estimate, Estimate, E
     draws, runs, _ = predicted.shape
     if min(draws, runs) < 2:
         return UNDEFINED, UNDEFINED, UNDEFINED
-    same = np.array([_disagreements(of_draw) for of_draw in predicted])
+    same = np.array([disagreements(of_draw) for of_draw in predicted])
     within = same / (runs * (runs - 1) / 2)
     other = _between(predicted, same, crossed)
     if draws < 3:
@@ -115,29 +125,12 @@ def _churns(predicted: np.ndarray, crossed: bool) -> tuple[Estimate, Estimate, E
 def _between(predicted: np.ndarray, same: np.ndarray, crossed: bool) -> float:
     """Churn between runs of different draws, without pairs that share an implementation draw."""
     draws, runs, examples = predicted.shape
-    differing = _disagreements(predicted.reshape(draws * runs, examples)) - same.sum()
+    differing = disagreements(predicted.reshape(draws * runs, examples)) - same.sum()
     pairs = draws * (draws - 1) / 2 * runs**2
     if crossed:
-        differing -= sum(_disagreements(predicted[:, run]) for run in range(runs))
+        differing -= sum(disagreements(predicted[:, run]) for run in range(runs))
         pairs = draws * (draws - 1) / 2 * runs * (runs - 1)
     return float(differing / pairs)
-
-
-def _disagreements(predicted: np.ndarray) -> float:
-    """The sum of the churns of all pairs of runs [S, N]."""
-    return pairs_that_differ(predicted).sum() / predicted.shape[1]
-
-
-class Components(NamedTuple):
-    """Variances; `column` and `interaction` are undefined where columns mean nothing. `within` is both together."""
-
-    row: Estimate
-    within: Estimate
-    column: Estimate
-    interaction: Estimate
-
-
-NONE = Components(UNDEFINED, UNDEFINED, UNDEFINED, UNDEFINED)
 
 
 class _Square(NamedTuple):
@@ -161,7 +154,7 @@ def components(table: np.ndarray, crossed: bool) -> Components:
     if not crossed:
         within = positive_mean_t(of_rows)
         square = _Square(within.value, rows * (columns - 1))
-        return Components(_difference(between, square, columns), within, UNDEFINED, UNDEFINED)
+        return Components(_difference(between, square, columns), within)
     rest = rest - by_column + grand
     interaction = positive_mean_t(of_own_row(np.sum(rest**2, axis=1) * (rows / ((rows - 1) * (columns - 1)))))
     square = _Square(interaction.value, (rows - 1) * (columns - 1))

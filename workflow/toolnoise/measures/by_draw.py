@@ -1,19 +1,14 @@
 """The draws of a cell's runs: which belong together, and how a measure of one draw becomes one of all draws."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from toolnoise.formulas import Row
+from toolnoise.formulas.churn import agreements, normalised_churns
 from toolnoise.formulas.declared import METRICS, Metric, bounded
-from toolnoise.formulas.per_run import (
-    Values,
-    mean_churns,
-    mean_churns_with,
-    mean_normalised_churns,
-)
+from toolnoise.formulas.per_run import Values
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
@@ -52,32 +47,43 @@ def over_draws(each: Sequence[list[Row]], declared: Mapping[str, Metric] = METRI
 
 def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, int]]:
     """Rows of ensembles by size, from those of each draw; the number of ensembles is that of all draws."""
-    if len(each) == 1:
-        return each[0]
-    of_all = []
-    for rows in zip(*each, strict=True):
-        (row,) = bounded([_over([row for _, row, _ in rows], METRICS)])
-        of_all.append((rows[0][0], row, sum(ensembles for *_, ensembles in rows)))
-    return of_all
+    rows = over_draws([[row for _, row, _ in of_draw] for of_draw in each])
+    of_all = zip(zip(*each, strict=True), rows, strict=True)
+    return [(alike[0][0], row, sum(ensembles for *_, ensembles in alike)) for alike, row in of_all]
 
 
 def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray]) -> Values:
-    """The mean churn of each run with the other runs of its draw, normalised too, and with runs of other draws."""
-    everyone = {"all": np.ones(len(labels), bool)}
+    """The mean churn of each run with the other runs of its draw, normalised too, and with runs of other draws.
+
+    The mean over pairs, with or without any run, follows from these values.
+    """
     values: Values = []
-    for name, member in (everyone | groups).items():
+    for name, member in ({"all": np.ones(len(labels), bool)} | groups).items():
         if member.any():
-            chosen, normalise = predicted[:, member], partial(mean_normalised_churns, labels=labels[member])
-            values.append(("churn", name, _within(drawn, chosen, mean_churns)))
-            values.append(("churn_normalised", name, _within(drawn, chosen, normalise)))
+            chosen, errors = predicted[:, member], np.mean(predicted[:, member] != labels[member], axis=1)
+            plain, normalised = np.full((2, len(predicted)), np.nan)
+            for group in drawn.groups:
+                if len(group) > 1:
+                    plain[group] = _mean_churns(chosen[group])
+                    normalised[group] = normalised_churns(chosen[group], errors[group]).sums / (len(group) - 1)
+            values += [("churn", name, plain), ("churn_normalised", name, normalised)]
     other = np.full(len(predicted), np.nan)
     for row, of_draw in enumerate(drawn.table):
         for column, run in enumerate(of_draw):
             theirs = np.delete(drawn.table, row, axis=0)
             # Of crossed runs, those with another implementation draw, too: what ALGO+IMPL changes.
             theirs = np.delete(theirs, column, axis=1) if drawn.crossed else theirs
-            other[run] = mean_churns_with(predicted[[run]], predicted[theirs.ravel()])[0]
+            others = predicted[theirs.ravel()]
+            if others.size:
+                other[run] = 1 - agreements(predicted[[run]], others)[0] / others.size
     return [*values, ("churn_other_draw", "all", other)]
+
+
+def _mean_churns(predicted: np.ndarray) -> np.ndarray:
+    """The mean churn of each run with the others, [S]."""
+    compared = (len(predicted) - 1) * predicted.shape[1]
+    alike = agreements(predicted, predicted) - predicted.shape[1]  # without itself
+    return (compared - alike) / compared
 
 
 def distances(drawn: Grouped, weights: Sequence[Apart]) -> Values:
@@ -87,14 +93,6 @@ def distances(drawn: Grouped, weights: Sequence[Apart]) -> Values:
         for metric, of_each in of_draw.of_each().items():
             by_metric.setdefault(metric, np.full(sum(map(len, drawn.groups)), np.nan))[group] = of_each
     return [(metric, "all", of_runs) for metric, of_runs in by_metric.items()]
-
-
-def _within(drawn: Grouped, values: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """A measure of each run among the runs of its draw."""
-    measured = np.full(len(values), np.nan)
-    for group in drawn.groups:
-        measured[group] = measure(values[group])
-    return measured
 
 
 def _over(rows: Sequence[Row], declared: Mapping[str, Metric]) -> Row:

@@ -12,12 +12,11 @@ from toolnoise.base.noise_sources import DRAWN
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row, per_run, variance_components
-from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.accuracy import cross_entropies, cross_entropies_of, predictions
 from toolnoise.formulas.ensembles import ENSEMBLES, by_size
-from toolnoise.formulas.entropy import cross_entropies, cross_entropies_of
 from toolnoise.formulas.likeliest import keeps_all, keeps_likeliest
 from toolnoise.formulas.per_run import RUNS
-from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes, stability
+from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import Apart, apart
 from toolnoise.measures import by_draw
 from toolnoise.measures.reading import TrainedVectors, counts, finished_runs, predictions_of
@@ -49,10 +48,8 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     counted = classes if every else shown
 
     def of_draw(chosen: np.ndarray, of_weights: Apart) -> list[Row]:
-        given = test.labels, groups, of_weights, stream
-        if scored:
-            return stability(some_of(stack, chosen), *given, units=test.units)
-        return of_classes(predicted[chosen], shown, *given, units=test.units)
+        of_runs, scores = some_of(predicted, chosen), some_of(stack, chosen) if scored else None
+        return stability(of_runs, test.labels, counted, groups, of_weights, stream, test.units, scores)
 
     rows = by_draw.over_draws(list(map(of_draw, together.groups, weights)))
     rows += of_all_draws(predicted, test.labels, counted, groups, together.groups, rows, test.units)

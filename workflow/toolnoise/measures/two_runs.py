@@ -15,8 +15,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.times import is_time
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
-from toolnoise.formulas import accuracy
-from toolnoise.formulas.churn import paired_churn
+from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.outcomes import METRIC
 from toolnoise.formulas.weights import paired_l2, unit
 from toolnoise.stats.estimates import mean_t
@@ -200,22 +199,25 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
     weights = tuple(run.weights() for run in runs)
     histories = tuple(run.history() for run in runs)
     epoch = _first(*histories, "weights_sha256")
+    initial = [run.record.get("initial_sha256") for run in runs]
+    columns = dict.fromkeys(column for history in histories for column in history[0])
+    # Also those that only a training program has.
+    outcome = [column for column in columns if column != DRAWS and not is_time(column)]
     found = {
-        "initial_equal": _initial(one, other),
+        "initial_equal": None if None in initial else initial[0] == initial[1],
         "emulated_noise": [run.record.get("emulated_noise") for run in runs],
         "moved_bit": [run.record.get("moved_bit") for run in runs],
         "draws_differ_from_epoch": _first(*histories, DRAWS),
         "weights_differ_from_epoch": epoch,
         "tensors_that_differ_then": _tensors(runs, weights, histories, epoch) if epoch else [],
-        "history_differs_from_epoch": _first(*histories, *_outcome(*histories)),
+        "history_differs_from_epoch": _first(*histories, *outcome),
         "epochs": [len(history) for history in histories],
         "status": [run.record["status"] for run in runs],
         "weights_bit_equal": list(weights[0]) == list(weights[1])
         and all(bit_equal(weights[0][name], weights[1][name]) for name in weights[0]),
-        "test_accuracy": _ends(histories, "test_accuracy"),
-        "test_loss": _ends(histories, "test_loss"),
-        "train_loss": _ends(histories, "train_loss"),
     }
+    for column in ("test_accuracy", "test_loss", "train_loss"):
+        found[column] = [finite(history[-1].get(column)) for history in histories]
     found["history_equal"] = found["history_differs_from_epoch"] is None and len(set(found["epochs"])) == 1
     return found | _distances(runs, weights)
 
@@ -234,25 +236,22 @@ def where_parted(record: Path, other_record: Path) -> str:
 
 def flips(first: np.ndarray, second: np.ndarray, labels: np.ndarray | None) -> dict[str, Any]:
     """Churn between two runs' logits (example x class) or classes, and the examples that they classify differently."""
-    a, b = (_classes(answers) for answers in (first, second))
+    # A training program may leave no more than classes.
+    a, b = (one if one.dtype.kind == "i" else predictions(one[np.newaxis])[0] for one in (first, second))
+    differ = a != b
     differences = {
-        "examples": a.shape[1],
+        "examples": len(a),
         "logits_bit_equal": bit_equal(first, second),
-        "churn": float(paired_churn(a, b)[0]),
-        "differ": np.flatnonzero(a[0] != b[0]).tolist(),
+        "churn": float(np.mean(differ)),
+        "differ": np.flatnonzero(differ).tolist(),
     }
     if labels is not None:
-        right = [predicted[0] == labels for predicted in (a, b)]
-        differences["accuracy"] = [float(accuracy.accuracies(predicted, labels)[0]) for predicted in (a, b)]
-        differences["a_right_b_wrong"] = np.flatnonzero(right[0] & ~right[1]).tolist()
-        differences["a_wrong_b_right"] = np.flatnonzero(~right[0] & right[1]).tolist()
-        differences["both_wrong_differently"] = np.flatnonzero(~right[0] & ~right[1] & (a[0] != b[0])).tolist()
+        right_a, right_b = a == labels, b == labels
+        differences["accuracy"] = [float(np.mean(right)) for right in (right_a, right_b)]
+        differences["a_right_b_wrong"] = np.flatnonzero(right_a & ~right_b).tolist()
+        differences["a_wrong_b_right"] = np.flatnonzero(~right_a & right_b).tolist()
+        differences["both_wrong_differently"] = np.flatnonzero(~right_a & ~right_b & differ).tolist()
     return differences
-
-
-def _classes(answers: np.ndarray) -> np.ndarray:
-    """The predicted classes of a run, [1, N]; a training program may leave no more than these."""
-    return answers[np.newaxis] if answers.dtype.kind == "i" else accuracy.predictions(answers[np.newaxis])
 
 
 def apart(first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
@@ -267,27 +266,15 @@ def apart(first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _initial(first: Run, second: Run) -> bool | None:
-    digests = [run.record.get("initial_sha256") for run in (first, second)]
-    return None if None in digests else digests[0] == digests[1]
-
-
-def _outcome(*histories: list[dict[str, str]]) -> list[str]:
-    """The columns of histories that are an epoch's outcome, also those that only a training program has."""
-    columns = dict.fromkeys(column for history in histories for column in history[0])
-    return [column for column in columns if column != DRAWS and not is_time(column)]
-
-
 def _first(first: list[dict[str, str]], second: list[dict[str, str]], *columns: str) -> int | None:
     """The first epoch, of those in both, in which a column differs."""
-    pairs = enumerate(zip(first, second, strict=False), 1)
-    return next((epoch for epoch, rows in pairs if any(_differ(rows, column) for column in columns)), None)
-
-
-def _differ(rows: tuple[dict[str, str], dict[str, str]], column: str) -> bool:
-    """Whether a column differs; of a training program, only the last epoch has digests."""
-    a, b = (row.get(column) for row in rows)
-    return a != b and not (column in DIGESTS and "" in (a, b))
+    for epoch, rows in enumerate(zip(first, second, strict=False), 1):
+        for column in columns:
+            a, b = (row.get(column) for row in rows)
+            # Of a training program, only the last epoch has digests.
+            if a != b and not (column in DIGESTS and "" in (a, b)):
+                return epoch
+    return None
 
 
 def _tensors(
@@ -306,10 +293,6 @@ def _tensors(
         digests.append(dict(zip(tensors, listed, strict=True)))
     names = dict.fromkeys((*digests[0], *digests[1]))
     return [name for name in names if digests[0].get(name) != digests[1].get(name)]
-
-
-def _ends(histories: tuple[list[dict[str, str]], ...], column: str) -> list[float | None]:
-    return [finite(history[-1].get(column)) for history in histories]
 
 
 def finite(text: str | float | None) -> float | None:

@@ -62,17 +62,14 @@ Rows = Mapping[str, Row]
 def rows_by_cell(stability: pd.DataFrame) -> dict[Cell, dict[str, Row]]:
     """The measures of each cell over all examples, by their names."""
     rows: dict[Cell, dict[str, Row]] = {}
-    for row in stability[stability["group"] == ALL].itertuples(index=False):
-        measured = Row(row.value, row.ci_low, row.ci_high, int(row.n_runs), int(row.n_missing))
-        rows.setdefault(Cell(*row[:4]), {})[row.metric] = measured
-    return {cell: _with_draws_and_bits(of_cell) for cell, of_cell in rows.items()}
-
-
-def _with_draws_and_bits(rows: dict[str, Row]) -> dict[str, Row]:
-    """The rows of a cell, each with the cell's number of draws and whether its runs are bit-equal."""
-    draws = max(1, int(rows[DRAWS].value)) if DRAWS in rows else 1
-    bit_equal = BIT_EQUAL in rows and rows[BIT_EQUAL].value == 1
-    return {name: row._replace(draws=draws, bit_equal=bit_equal) for name, row in rows.items()}
+    for names, of_cell in stability[stability["group"] == ALL].groupby(list(Cell._fields), sort=False):
+        values = dict(zip(of_cell["metric"], of_cell["value"], strict=True))
+        of_all = max(1, int(values.get(DRAWS, 1))), values.get(BIT_EQUAL) == 1
+        rows[Cell(*names)] = {
+            row.metric: Row(row.value, row.ci_low, row.ci_high, int(row.n_runs), int(row.n_missing), *of_all)
+            for row in of_cell.itertuples(index=False)
+        }
+    return rows
 
 
 def by_variant(cells: Collection[Cell]) -> dict[str, list[Cell]]:

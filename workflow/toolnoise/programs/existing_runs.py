@@ -21,7 +21,7 @@ from toolnoise.comparison import arms, known_names, label_files
 from toolnoise.comparison.arms import PREDICTIONS, RIGHTS, Arm
 from toolnoise.comparison.metric_layouts import is_index
 from toolnoise.comparison.metric_names import listed, plain, require_one_scale_of_shares
-from toolnoise.formulas import outcome_files, probabilities
+from toolnoise.formulas import outcome_files, outputs
 from toolnoise.formulas.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
 from toolnoise.formulas.outcomes import LABELS as MANY
 from toolnoise.study import config, strict_yaml
@@ -246,7 +246,7 @@ def _outcome(
     if read.scores is None:
         return CLASSES, {LEFT[CLASSES].file: read.answers[0], outcome_files.LABELS: labels.answers}
     scores = read.scores[0]
-    kind = probabilities.kind(scores)
+    kind = outputs.kind(scores)
     if kind == "neither":
         what = "found scores that are neither logits nor probabilities that sum to 1"
         raise BadInput(run.file, "", what, "one of these, or predicted classes")

@@ -10,12 +10,11 @@ import numpy as np
 
 from toolnoise.base import arrays, environment, files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.job import Input, Output, TrainedRuns
+from toolnoise.base.job import Input, Output, Timings, TrainedRuns
 from toolnoise.base.spec import Spec
-from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.dumps.prediction_dump import about
-from toolnoise.formulas import losses, outcomes
+from toolnoise.formulas import outcomes, outputs
 from toolnoise.formulas.outcomes import LEFT, unit_scores
 from toolnoise.programs import left_arrays as left_by
 from toolnoise.study import runs
@@ -46,7 +45,7 @@ def dump(spec: Spec, data: Input, records: TrainedRuns, *, logits: Output, index
     arrays.write_npy(logits, stack)
     observed = environment.machine()
     entry = about(spec, cell, stack.shape, observed, Timings())
-    segments = {} if padded is None else {"lengths": losses.lengths(np.where(padded, np.nan, 0)).tolist()}
+    segments = {} if padded is None else {"lengths": outputs.lengths(np.where(padded, np.nan, 0)).tolist()}
     files.write_json(index, entry | {"outcome": kind, "metrics": names} | segments)
     return observed
 

@@ -23,9 +23,8 @@ import numpy as np
 
 from toolnoise.base import arrays, command_words, environment, files, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.job import Aside, Inputs, Output, outside, unrepeatable
+from toolnoise.base.job import Aside, Inputs, Output, Timings, outside, unrepeatable
 from toolnoise.base.spec import Spec
-from toolnoise.base.timings import Timings
 from toolnoise.checking import launch, outcome
 from toolnoise.checking.outcome import EPOCH, Outcome
 from toolnoise.checking.redaction import Redaction

@@ -17,8 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base import faults
-from toolnoise.base.errors import BadInput, as_given
+from toolnoise.base.errors import BadInput, as_given, fault_name
 from toolnoise.base.files import open_plain
 from toolnoise.base.printing import counted as number_of
 from toolnoise.base.printing import escaped, size
@@ -358,7 +357,7 @@ def digests(tree: Tree) -> dict[str, str]:
                 with open_plain(tree.root / path) as file:
                     return hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
-                return f"not known ({faults.fault_name(error)})"
+                return f"not known ({fault_name(error)})"
             finally:
                 bar.update(files[path])
 

@@ -23,8 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import faults
-from toolnoise.base.errors import BadInput, as_given, warn_once
+from toolnoise.base.errors import BadInput, as_given, fault_name, warn_once
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, is_below, open_plain, read_json, sha256
 from toolnoise.base.program import ROOT, path_of
 from toolnoise.provenance.statements import CODE, LOCK, PACKAGE, RESOURCE, RESULTS, UNKNOWN, Artifact, Statement
@@ -151,7 +150,7 @@ def _asked(*arguments: str, given: bytes | None = None) -> tuple[bytes, str]:
     try:
         done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
     except OSError as error:
-        return b"", f"git cannot be started ({faults.fault_name(error)})"
+        return b"", f"git cannot be started ({fault_name(error)})"
     if done.returncode < 0:
         # That is no answer of git's: what it stops is not recorded as unknown.
         killed = f"git was killed by {signal.Signals(-done.returncode).name}"

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import faults, scratch
-from toolnoise.base.errors import BadInput
+from toolnoise.base import scratch
+from toolnoise.base.errors import BadInput, fault_name
 from toolnoise.base.files import LARGEST_TEXT, read_json, read_plain, readable
 from toolnoise.provenance import statements
 from toolnoise.provenance.statements import FOLDER, RESULTS, SUFFIX, Artifact, Statement
@@ -180,7 +180,7 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
         try:
             entries = list(os.scandir(root / folder))
         except OSError as error:
-            strange[folder or "."] = f"is a folder that cannot be read ({faults.fault_name(error)})"
+            strange[folder or "."] = f"is a folder that cannot be read ({fault_name(error)})"
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
@@ -190,7 +190,7 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
             try:
                 about = entry.stat(follow_symlinks=False)
             except OSError as error:
-                strange[path] = f"cannot be examined ({faults.fault_name(error)})"
+                strange[path] = f"cannot be examined ({fault_name(error)})"
                 continue
             if stat.S_ISDIR(about.st_mode):
                 folders.append(path)

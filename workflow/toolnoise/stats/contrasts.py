@@ -1,7 +1,9 @@
 """Ratios and trends of quantities measured on arms of runs, tested on the logarithm.
 
-A contrast is a weighted sum of logarithms of arms (`stats.quantities`). Weights 1 and -1 give a ratio, the weights of a
-regression give a trend, and a mean over tasks is a contrast, too. One error and one test serve them all.
+A quantity of noise is an SD, a churn or a mean of the runs of an arm. The arm records how far each independent unit
+(`stats.draws`) moves its logarithm: the sum of the squares is its variance. A contrast is a weighted sum of logarithms
+of arms. Weights 1 and -1 give a ratio, the weights of a regression give a trend, and a mean over tasks is a contrast,
+too. One error and one test serve them all.
 
 A unit that several arms share moves all of them at once, so such arms are paired. An arm that was only published has
 the error of its logarithm. Student's t has one degree of freedom fewer than the arm with the fewest units: more of
@@ -12,14 +14,107 @@ Pitman and Morgan, reject far too often where runs have heavy tails (bench/error
 known than SDs and their numbers of runs, as of published numbers. An interval that says next to nothing is left out.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from toolnoise.stats.estimates import TAIL, UNDEFINED, WIDEST, Estimate
-from toolnoise.stats.quantities import Arm
+from toolnoise.stats.estimates import TAIL, UNDEFINED, WIDEST, Estimate, standard_deviation
+from toolnoise.stats.jackknife import sd_without_each
+
+NOBODY: Mapping[Hashable, float] = MappingProxyType({})
+SD, MEAN, PAIRS = "sd", "mean", "pairs"  # what is taken of a draw's runs; a value over pairs is each run's mean of them
+FEWEST = 3  # units of which the variance of a quantity can be seen
+
+
+class Arm(NamedTuple):
+    """A positive quantity of some units, with how far each unit `moves` its logarithm, or with the logarithm's `error`.
+
+    `squares` are the degrees of freedom of an SD. An arm is `measured` if its single runs are known, and `fixed` if it
+    holds for one draw only of what its runs share.
+    """
+
+    value: float
+    units: int
+    moves: Mapping[Hashable, float] = NOBODY
+    error: float = np.nan
+    freedom: float = np.inf
+    squares: int = 0
+    measured: bool = False
+    fixed: bool = False
+
+    @property
+    def alone(self) -> "Arm":
+        """The value without any error: what holds for these runs and no others."""
+        return Arm(self.value, self.units, fixed=self.fixed)
+
+
+def normal_sd(value: float, runs: int) -> Arm:
+    """An SD of normal runs, with the standard error of its logarithm."""
+    if runs < 2:
+        return Arm(value, runs)
+    error = np.sqrt(scipy.special.polygamma(1, (runs - 1) / 2)) / 2  # of the logarithm of a chi
+    return Arm(value, runs, error=float(error), squares=runs - 1)
+
+
+def of_runs(values: np.ndarray, units: Sequence[Hashable], statistic: str) -> Arm:
+    """A statistic of runs, [S], whose units are given.
+
+    Where units have several runs, it is the noise among the runs of a unit, averaged over units, as in
+    metrics/stability.csv: the variances of an SD.
+    """
+    members: dict[Hashable, list[float]] = {}
+    for unit, value in zip(units, values.tolist(), strict=True):
+        members.setdefault(unit, []).append(value)
+    if max(map(len, members.values()), default=1) > 1:
+        arm = _over_units({unit: np.array(in_unit) for unit, in_unit in members.items()}, statistic)
+        return arm._replace(measured=True)
+    if statistic == SD:
+        arm = normal_sd(float(standard_deviation(values)), len(values))
+    else:
+        arm = Arm(float(np.mean(values)) if len(values) else np.nan, len(values))
+    arm = arm._replace(measured=True)
+    if len(values) < FEWEST:
+        return arm
+    if statistic == SD:
+        arm = arm._replace(freedom=len(values) - 1)
+    return arm._replace(moves=dict(zip(units, _moves(values, arm.value, statistic), strict=False)))
+
+
+def _over_units(members: Mapping[Hashable, np.ndarray], statistic: str) -> Arm:
+    if statistic == SD:
+        each = {unit: float(standard_deviation(in_unit)) ** 2 for unit, in_unit in members.items() if len(in_unit) > 1}
+    else:
+        each = {unit: float(np.mean(in_unit)) for unit, in_unit in members.items()}
+    by_unit = np.array(list(each.values()))
+    mean, power = float(by_unit.mean()), 0.5 if statistic == SD else 1.0
+    arm = normal_sd(mean**power, len(by_unit)) if statistic == SD else Arm(mean, len(by_unit))
+    if len(by_unit) < FEWEST or not mean > 0:
+        return arm
+    # The jackknife of the logarithm of a mean, to first order: a single unit may be 0.
+    moves = power * (by_unit - mean) / (mean * np.sqrt(len(by_unit) * (len(by_unit) - 1)))
+    return arm._replace(moves=dict(zip(each, moves.tolist(), strict=True)))
+
+
+def _moves(values: np.ndarray, whole: float, statistic: str) -> list[float]:
+    """How far each run moves the logarithm; nothing where that is unknown, as for an SD that one run alone makes."""
+    count = len(values)
+    if not whole > 0:
+        return []
+    if statistic == MEAN:
+        return ((values - whole) / (whole * np.sqrt(count * (count - 1)))).tolist()
+    # The mean over pairs without a run, from the runs' means over their pairs.
+    without = sd_without_each(values) if statistic == SD else (count * whole - 2 * values) / (count - 2)
+    if (without > 0).all():
+        return _jackknife(np.log(without)).tolist()
+    return [] if statistic == SD else (_jackknife(without) / whole).tolist()
+
+
+def _jackknife(without: np.ndarray) -> np.ndarray:
+    """A quantity falls without a unit that raises it."""
+    return np.sqrt((len(without) - 1) / len(without)) * (without.mean() - without)
 
 
 class Contrast(NamedTuple):
@@ -79,7 +174,8 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
     """The weighted sum of the logarithms of some arms; undefined if one is not positive."""
     weights, arms = np.array([weight for weight, _ in terms]), [arm for _, arm in terms]
     values = np.array([arm.value for arm in arms])
-    units, fixed = _units(terms), any(arm.fixed for arm in arms)
+    sides = ([arm.units for weight, arm in terms if weight * sign > 0] for sign in (1, -1))
+    units, fixed = tuple(dict.fromkeys(min(side) for side in sides if side)), any(arm.fixed for arm in arms)
     if not (values > 0).all():
         return UNDECIDED._replace(units=units, fixed=fixed)
     whole = float(weights @ np.log(values))
@@ -112,9 +208,3 @@ def ratio(numerator: Arm, denominator: Arm) -> Estimate:
     with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
         low, high = np.exp(contrast([(1, numerator), (-1, denominator)]).estimate[1:])
     return Estimate(numerator.value / denominator.value, float(low), float(high))
-
-
-def _units(terms: Sequence[tuple[float, Arm]]) -> tuple[int, ...]:
-    sides = ([arm.units for weight, arm in terms if weight * sign > 0] for sign in (1, -1))
-    smallest = [min(side) for side in sides if side]
-    return tuple(dict.fromkeys(smallest))

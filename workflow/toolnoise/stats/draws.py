@@ -23,20 +23,12 @@ Drawn = Mapping[str, Hashable]
 def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
     """The number of its unit for each run of each arm; numbers are counted from 0 in the order of the runs."""
     runs = [drawn for arm in arms for drawn in arm]
-    parent = list(range(len(runs)))
-
-    def root(run: int) -> int:
-        while parent[run] != run:
-            run = parent[run]
-        return run
-
-    first: dict[tuple[str, Hashable], int] = {}
-    for run, drawn in enumerate(runs):
-        for source in ALGORITHMIC:
-            if drawn.get(source) is not None:
-                parent[root(run)] = root(first.setdefault((source, drawn[source]), run))
+    unit_of = np.arange(len(runs))
+    for source in ALGORITHMIC:
+        # What is drawn anew is like no other.
+        unit_of = merged(unit_of, [object() if run.get(source) is None else run[source] for run in runs])
     numbers: dict[int, int] = {}
-    unit_of = np.array([numbers.setdefault(root(run), len(numbers)) for run in range(len(runs))], int)
+    unit_of = np.array([numbers.setdefault(unit, len(numbers)) for unit in unit_of.tolist()], int)
     return np.split(unit_of, np.cumsum([len(arm) for arm in arms])[:-1])
 
 

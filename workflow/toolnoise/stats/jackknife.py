@@ -123,3 +123,14 @@ def pairs_without_each(pairs: Pairs) -> np.ndarray:
     """The mean over pairs without the first run, without the second, and so on; needs at least three runs."""
     count = len(pairs.sums)
     return (pairs.sums.sum() / 2 - pairs.sums) / ((count - 1) * (count - 2) / 2)
+
+
+def sd_without_each(values: np.ndarray) -> np.ndarray:
+    """The SD without the first run, without the second, and so on."""
+    if len(values) > MANY:
+        # Each sum of squares from the whole one: no digit of many runs is lost.
+        shifted = values - values[0]
+        distances, others = np.square(shifted - shifted.mean()), len(values) - 1
+        squares = distances.sum() - distances * (len(values) / others)
+        return np.sqrt(np.maximum(squares, 0) / (others - 1))
+    return np.array([standard_deviation(np.delete(values, run)) for run in range(len(values))])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import code_digest, code_text
+from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.study.programs import is_program
 
@@ -40,10 +40,10 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
         allowed = f"allowed: {top}.py in the folder that Snakemake runs in, or an installed package"
         return ("", "") if is_there else (f"no module {top}", allowed)
     try:
-        tree = code_text.parse_python(path.read_bytes())
+        tree = code_digest.parse_python(path.read_bytes())
     except SyntaxError as error:
         return f"{path.name}, line {error.lineno}: {error.msg}", "Python"
-    except code_text.UNREADABLE as error:
+    except code_digest.UNREADABLE as error:
         return f"{path.name}: {str(error) or 'nested too deeply'}", "Python"
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if function not in functions:

@@ -17,8 +17,8 @@ from typing import Any
 
 import jsonschema
 
-from toolnoise.base import faults, files
-from toolnoise.base.errors import BadInput
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput, fault_name
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
 from toolnoise.study import environments, layout, programs, remedies, strict_yaml
@@ -36,7 +36,7 @@ def read_yaml(path: str | Path) -> Any:
     try:
         text = files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
-        why = faults.fault_name(error) if isinstance(error, OSError) else error
+        why = fault_name(error) if isinstance(error, OSError) else error
         raise BadInput(path, "", f"cannot be read ({why})") from None
     is_json = Path(path).suffix == ".json"
     try:

@@ -49,7 +49,7 @@ JOBS = {
     "measure-speed": "toolnoise.estimate.speed:measure",
     "profile": "toolnoise.papers.overhead.profile:profile",
     "measure-overhead": "toolnoise.papers.overhead.measure:measure",
-    "collect": "toolnoise.measures.collect:collect",
+    "collect": "toolnoise.base.metric_files:collect",
     "judge-claims": "toolnoise.papers.claims.judging:judge",
     "render": "toolnoise.figures.render:render",
     "show-cell": "toolnoise.pages.cell_page:show",

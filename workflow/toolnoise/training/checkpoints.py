@@ -16,8 +16,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base import arrays, faults, files
-from toolnoise.base.errors import BadInput
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput, fault_name
 from toolnoise.engines import State, Weights
 from toolnoise.study.runs import packed_weights, unpacked_weights
 
@@ -82,7 +82,7 @@ class Checkpoints:
                 file.write(_header(whole))
         except OSError as error:
             # A full disk ends a run when it writes its results, not when it writes a checkpoint.
-            print(f"toolnoise: {self.path}: no checkpoint ({faults.fault_name(error)})", file=sys.stderr, flush=True)
+            print(f"toolnoise: {self.path}: no checkpoint ({fault_name(error)})", file=sys.stderr, flush=True)
         self.last = time.monotonic()
 
     def _read(self) -> Progress:

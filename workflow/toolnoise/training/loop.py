@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base import arrays, code_digest, files
-from toolnoise.base.job import Aside, Input, Inputs, Output
+from toolnoise.base.job import Aside, Input, Inputs, Output, Timings
 from toolnoise.base.spec import Spec
-from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.engines import EpochResult, Weights
 from toolnoise.engines.keras_engine import KerasEngine
@@ -69,7 +68,7 @@ def train(
     if kept:
         engine.restore(kept.state)
     if progress.rows:
-        timings.add(progress.seconds)
+        timings.update(progress.seconds)
         progress.resumed.append(len(progress.rows))
         print(f"goes on after epoch {len(progress.rows)} of {spec.recipe['epochs']}", flush=True)
     rows, snapshots, move = progress.rows, progress.snapshots, bitflip.of_run(parameters, spec)

@@ -18,8 +18,8 @@ from toolnoise.base.metric_files import part_of
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.formulas.per_run import OWN
 from toolnoise.stats import draws
+from toolnoise.stats.contrasts import PAIRS, Arm, normal_sd, of_runs
 from toolnoise.stats.estimates import TAIL
-from toolnoise.stats.quantities import PAIRS, Arm, normal_sd, of_runs
 from toolnoise.study.published import VARIANTS, Number, remedy
 from toolnoise.study.variants import variant
 

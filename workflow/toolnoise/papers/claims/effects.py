@@ -13,9 +13,8 @@ import scipy
 
 from toolnoise.formulas.declared import METRICS
 from toolnoise.papers.claims.arms import Arms, Claim, ClaimPart, Subject, Toolings, injected, parts
-from toolnoise.stats.contrasts import Contrast, contrast
+from toolnoise.stats.contrasts import Arm, Contrast, contrast
 from toolnoise.stats.estimates import UNDEFINED, Estimate
-from toolnoise.stats.quantities import Arm
 
 WHOLE = "all"
 INJECTED = "the noise is emulated, so it is there by construction"

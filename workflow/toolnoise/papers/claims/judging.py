@@ -33,10 +33,9 @@ from toolnoise.papers.claims.arms import (
     sizes_by_null,
 )
 from toolnoise.papers.claims.effects import PUBLISHED, STUDY, WHOLE, ShownEffect, Side, Sizes, examine, units_needed
+from toolnoise.stats.contrasts import FEWEST
 from toolnoise.stats.estimates import TOO_FEW, Estimate
-from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.power import LEVEL
-from toolnoise.stats.quantities import FEWEST
+from toolnoise.stats.significance import LEVEL, holm
 from toolnoise.study import published
 from toolnoise.study.entries import dataset_name
 
@@ -120,7 +119,7 @@ def judge(
 
 def read_tables(metrics: Mapping[str, list[str]], columns: Mapping[str, str]) -> Tables:
     """The metric files of each kind as one table."""
-    return {kind: metric_files.read(paths, metric_files.columns(columns[kind])) for kind, paths in metrics.items()}
+    return {kind: metric_files.read(paths, metric_files.columns_at(columns[kind])) for kind, paths in metrics.items()}
 
 
 def by_publication() -> Side:

@@ -21,7 +21,7 @@ from scipy import stats
 from toolnoise.base.metric_files import of_label
 from toolnoise.figures import selection
 from toolnoise.figures.findings import EVERY
-from toolnoise.stats.multiplicity import holm
+from toolnoise.stats.significance import holm
 
 LEVEL = 0.05
 NULL = "accuracy_sd_ratio_difficulty_null"

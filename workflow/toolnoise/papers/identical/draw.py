@@ -11,7 +11,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.figures import selection, style
 from toolnoise.figures.tables import Entry
 from toolnoise.formulas.declared import METRICS
-from toolnoise.stats.spread import sd_interval
+from toolnoise.stats.estimates import sd_interval
 from toolnoise.study import published
 
 Row = Mapping[str, Any]

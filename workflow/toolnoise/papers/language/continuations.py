@@ -11,9 +11,8 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base import arrays, files
-from toolnoise.base.job import Input, Output, TrainedRuns
+from toolnoise.base.job import Input, Output, Timings, TrainedRuns
 from toolnoise.base.spec import Spec
-from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.engines.keras_engine import KerasEngine

@@ -16,9 +16,8 @@ from toolnoise.base.job import Input, Output, PlaceNames
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.dumps.stacks import read_stack
 from toolnoise.formulas import Row
-from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.accuracy import cross_entropies, predictions
 from toolnoise.formulas.declared import PERPLEXITY, SHARE, Metric, bounded, spread
-from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.likeliest import KEPT, keeps_all
 from toolnoise.measures import by_draw, noise

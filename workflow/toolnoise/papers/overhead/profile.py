@@ -21,9 +21,8 @@ import numpy as np
 from toolnoise import streams
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.job import TimedOutput, unrepeatable
+from toolnoise.base.job import TimedOutput, Timings, unrepeatable
 from toolnoise.base.spec import Spec
-from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import State
 from toolnoise.engines.keras_engine import KerasEngine

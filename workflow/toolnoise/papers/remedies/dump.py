@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base import arrays, files
-from toolnoise.base.job import Input, Output, TrainedRuns, Words
+from toolnoise.base.job import Input, Output, Timings, TrainedRuns, Words
 from toolnoise.base.progress import progress
 from toolnoise.base.spec import Spec
-from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.dumps.prediction_dump import Predictor

@@ -19,10 +19,9 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.base.shapes import TEXT
 from toolnoise.dumps.stacks import read_stack, require_logits
 from toolnoise.formulas import Row
-from toolnoise.formulas.accuracy import accuracies, predictions
+from toolnoise.formulas.accuracy import accuracies, cross_entropies, predictions
 from toolnoise.formulas.churn import churn
 from toolnoise.formulas.declared import bounded
-from toolnoise.formulas.entropy import cross_entropies
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.stability import diversity
@@ -34,9 +33,9 @@ from toolnoise.stats.jackknife import (
     pairwise_jackknife,
     pairwise_mean,
     pairwise_similarity,
+    sd_without_each,
     standard_error,
 )
-from toolnoise.stats.spread import sd_without_each
 
 # Rows are of a remedy for noise, or of `single` runs without one.
 REMEDIES: Columns = {**CELL, "remedy": str, **MEASURE}

@@ -1,8 +1,9 @@
-"""Is one arm better than the other? The difference of their means, by Welch's test.
+"""Is one arm better than the other? Welch's test of two means, many tests at once, and the runs that a test needs.
 
 Differences are second arm minus first, as in papers/frameworks/pair.py.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from scipy import stats
 
 from toolnoise.stats.estimates import UNDEFINED, Estimate, equal_reach, standard_deviation, t_interval
 
+LEVEL, POWER = 0.05, 0.8
+MOST_RUNS = 1_000_000
 # The most degrees of freedom of a test with a small arm, by its runs. With these, at most 6 % of studies name a false
 # winner, whatever the other arm and the ratio of the SDs (bench/error_rates.py integrates it); more runs need no limit.
 SMALL_ARMS = {2: 1.2, 3: 2.5, 4: 4.5}
@@ -77,3 +80,31 @@ def equal_arms(difference: float, step_per_run: float) -> Result:
     else:
         pvalue = float(np.minimum(1, 2 * np.exp(-abs(difference) / step_per_run)))
     return Result(statistic, pvalue, Estimate(difference, difference - reach, difference + reach))
+
+
+def holm(pvalues: np.ndarray) -> np.ndarray:
+    """P-values adjusted for the number of tests, across classes, sub-groups or tasks, by Holm's (1979) steps.
+
+    Comparing them with a level keeps the chance of any false positive below that level, under any dependence between
+    the tests. An undefined p-value is no test: it stays NaN and does not count.
+    """
+    pvalues = np.asarray(pvalues, float)
+    adjusted = np.full(pvalues.shape, np.nan)
+    defined = np.flatnonzero(~np.isnan(pvalues))
+    order = defined[np.argsort(pvalues[defined], kind="stable")]
+    ordered = pvalues[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1)), 1)
+    return adjusted
+
+
+def runs_needed(power_of: Callable[[int], float], power: float = POWER) -> int | None:
+    """The smallest number of runs per arm with this power, at least 2; None if a million are too few."""
+    if power_of(MOST_RUNS) < power:
+        return None
+    low, high = 1, 2
+    while power_of(high) < power:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power_of(middle) >= power else (middle, high)
+    return high
