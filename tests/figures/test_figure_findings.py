@@ -12,9 +12,8 @@ from toolnoise.formulas.groups import independent_errors_sd
 from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
 from toolnoise.formulas.weights import apart
-from toolnoise.papers.classes import draw as classes
-from toolnoise.papers.classes.draw import apart as labels_apart
-from toolnoise.papers.growth import draw as growth
+from toolnoise.papers import classes
+from toolnoise.papers.classes import apart as labels_apart
 from toolnoise.papers.language import draw as language
 from toolnoise.papers.overhead import draw as overhead
 from toolnoise.stats.estimates import Estimate
@@ -142,13 +141,10 @@ def test_averages_are_said_where_they_have_an_interval():
     assert findings.of_ensembles(rows[:1]).endswith("?")
 
 
-def test_one_bit_growth_and_the_order_are_said_by_one_number():
-    rows = churn(("a", "bit", 0.02, 0.01, 0.03), ("a", "bit_5", 0.01, 0, 0.02)).assign(epoch=[0, 5])
-    assert findings.of_bit(rows) == "One bit of one weight changes 2.0 % of answers"
-    assert findings.of_bit(rows[:0]).endswith("?")
+def test_growth_and_the_order_are_said_by_one_number():
     apart = pd.DataFrame({"metric": "l2_unit", "step": [0, 1, 1, 8, 8], "value": [0.0, 1e-8, 0.0, 0.2, 0.4]})
-    assert growth.of_growth(apart) == "Weights that start equal end 0.30 apart"
-    assert growth.of_growth(apart[:1]).endswith("?")
+    assert findings.of_growth(apart) == "Weights that start equal end 0.30 apart"
+    assert findings.of_growth(apart[:1]).endswith("?")
     ordered = churn(("a", "shuffle", 0.05, 0.04, 0.06), ("a", "shuffle", 0.001, 0.0, 0.01))
     full = pd.Series([False, True])
     assert findings.of_order(ordered, full) == "The order of the data changes 5.0 % of answers"

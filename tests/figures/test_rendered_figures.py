@@ -27,7 +27,8 @@ from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.papers import notebook_values
-from toolnoise.papers.identical.metric import IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
+from toolnoise.papers.identical.measure import IDENTICAL, NONE_WEAK, History, Weak, experiment
+from toolnoise.papers.identical.measure import measured as of_identical_runs
 from toolnoise.study import figure_files, grid, published
 from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_kinds import FIGURES, KINDS
@@ -510,7 +511,7 @@ def identical_rows(runs=RUNS, weak=NONE_WEAK, criteria=("near-best", "patience")
         about = experiment({"spec": spec, "observed": {"versions": {"tensorflow": "2.21.0"}}})
         about |= {"dataset": "digits", "hardware": "cpu", "variant": variant, "n_missing": 1}
         for criterion in criteria:
-            row = about | identical(predicted, DIGITS, 10, histories, criterion, weak)
+            row = about | of_identical_runs(predicted, DIGITS, 10, histories, criterion, weak)[0]
             yield [row[name] for name in IDENTICAL]
 
 

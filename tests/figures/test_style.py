@@ -35,7 +35,7 @@ def drawn(rows, emulated=(), **beside):
     at = dots.lines(rows)
     figure, axes = dots.page(at, 1)
     dots.measure(axes[0], rows, at, **beside)
-    sheets.finish(figure, "Title", rows, emulated, sheets.HOW, keys=(), marks=dots.keys(figure))
+    sheets.finish(figure, "Title", rows, emulated, sheets.HOW, marks=dots.keys(figure))
     return figure
 
 
@@ -213,7 +213,7 @@ def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null
     at = dots.lines(rows)
     figure, axes = dots.page(at, 1)
     assert dots.untold(rows) == {("smallcnn\ndigits", "algo")}
-    dots.ratios(axes[0], rows, at, hollow=dots.untold(rows), ringed={("smallcnn\ndigits", "impl")})
+    dots.measure(axes[0], rows, at, hollow=dots.untold(rows), ringed={("smallcnn\ndigits", "impl")})
     assert [line.get_xdata()[0] for line in of(figure, "untold")] == [1.2]
     assert [line.get_xdata()[0] for line in of(figure, "estimate")] == [1.5]
     assert [line.get_xdata()[0] for line in of(figure, "ring")] == [1.5]

@@ -7,7 +7,7 @@ import pytest
 
 from toolnoise.base.program import ROOT
 from toolnoise.figures import tables
-from toolnoise.papers.published import source_table
+from toolnoise.papers import notebook_values
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import grid
 
@@ -79,7 +79,7 @@ def test_markdown_shows_tags_and_keeps_its_rows(tmp_path):
 
 
 def rows(study, cells=None):
-    found = source_table.sources(study.config, study.recipe_of, cells or study.cells)
+    found = notebook_values.sources_of(study.config, study.recipe_of, cells or study.cells)
     return {one.name: (one.uses, one.varies) for one in found}
 
 
@@ -123,6 +123,6 @@ def test_stored_images_that_are_larger_are_cropped(written, built):
 def test_toolings_say_whether_the_noise_of_the_implementation_is_their_own(written, built):
     study = built(written)
     found = rows(study)["impl"][0]
-    own, emulated = source_table.NOISE["native"], source_table.NOISE["reduction-order"]
+    own, emulated = notebook_values.NOISE["native"], notebook_values.NOISE["reduction-order"]
     assert found == [(emulated, ["cpu"]), (own, ["noisy"])]
     assert rows(study, [cell for cell in study.cells if cell.hardware == "noisy"])["impl"][0] == [(own, [])]

@@ -11,11 +11,11 @@ from toolnoise.comparison import designs
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.dumps import prediction_dump, stacks
 from toolnoise.dumps.prediction_dump import Predictor, about
+from toolnoise.papers import remedy_dump
 from toolnoise.papers.layers import measure as layers
 from toolnoise.papers.layers.dump import chosen_examples, gram
 from toolnoise.papers.layers.measure import LAYERS
-from toolnoise.papers.remedies import dump as remedy_dump
-from toolnoise.papers.remedies.measure import read_remedied
+from toolnoise.papers.remedies import read_remedied
 from toolnoise.stats import draws
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell

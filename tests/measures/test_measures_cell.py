@@ -8,7 +8,7 @@ from toolnoise.dumps import stacks
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
 from toolnoise.measures import control_gate, reading
 from toolnoise.papers.identical import measure as cell
-from toolnoise.papers.identical.metric import CRITERIA, Weak
+from toolnoise.papers.identical.measure import CRITERIA, Weak
 from toolnoise.study import config, runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.expected import METRICS

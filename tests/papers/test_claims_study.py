@@ -18,7 +18,7 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.claims import judging
 from toolnoise.papers.claims.arms import FROM_ONE, Subject, of_study
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
-from toolnoise.papers.remedies.measure import REMEDIES
+from toolnoise.papers.remedies import REMEDIES
 from toolnoise.study import config, job_code
 from toolnoise.study.cells import Whole
 

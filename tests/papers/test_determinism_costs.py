@@ -9,7 +9,7 @@ from toolnoise.base import files, metric_files
 from toolnoise.papers.overhead import draw as kernels
 from toolnoise.papers.overhead import measure as measures_overhead
 from toolnoise.papers.overhead import xplane
-from toolnoise.papers.overhead.metric import PROFILE, REST, TOP, Cost, costs, longest, ratio_of_means
+from toolnoise.papers.overhead.measure import PROFILE, REST, TOP, Cost, costs, longest, ratio_of_means
 from toolnoise.papers.overhead.xplane import Kernel
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 

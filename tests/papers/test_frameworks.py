@@ -125,8 +125,8 @@ def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_dr
     assert ways == {*found, *((other, one, variant) for one, other, variant in found)}
     assert {"frameworks", "partings"} <= set(figure_files.collected(three))
     assert figure_files.collected(three)["partings"] == "results/tiny/metrics/partings.csv"
-    (shown,) = (figure for figure in three.figures if figure.notebook == "frameworks")
-    assert (shown.name, shown.hardware) == ("frameworks-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
+    (shown,) = (figure for figure in three.figures if figure.notebook == "framework_parts")
+    assert (shown.name, shown.hardware) == ("framework_parts-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
     assert figure_files.metric_files(three, shown)["frameworks"] == [
         three.path(METRICS["frameworks"].pattern, of) for of in three.frameworks
     ]

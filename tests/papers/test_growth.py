@@ -5,9 +5,8 @@ import pytest
 
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.checks.expected_jobs import expected_jobs
-from toolnoise.papers.growth import measure
-from toolnoise.papers.growth import measure as growth
-from toolnoise.papers.growth.measure import GROWTH, Course
+from toolnoise.papers import growth
+from toolnoise.papers.growth import GROWTH, Course
 from toolnoise.study import figure_files, runs
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.runs import recording_steps
@@ -202,7 +201,7 @@ def measured(tmp_path, make_spec):
         records = [write(*one) for one in of_runs]
         names = dict.fromkeys(one[0] for one in of_runs)
         references = [[list(cell("cpu", name)), list(cell("cpu", "algo"))] for name in names if name != "algo"]
-        measure.measure(*HOME, references, records, out=tmp_path / "growth.csv")
+        growth.measure(*HOME, references, records, out=tmp_path / "growth.csv")
         return metric_files.read(tmp_path / "growth.csv", GROWTH)
 
     return call
@@ -227,7 +226,7 @@ def test_a_run_that_diverged_is_missing_and_so_is_its_start(measured):
 
 def test_cells_without_records_or_without_a_common_start_are_one_line(measured, tmp_path, refused):
     references = [[list(cell("cpu", name)) for name in ("algo_impl", "algo")]]
-    line = refused(measure.measure, *HOME, references, [], out=tmp_path / "growth.csv")
+    line = refused(growth.measure, *HOME, references, [], out=tmp_path / "growth.csv")
     assert "smallcnn/digits/cpu: seeds: no finished run" in line
     line = refused(measured, ("algo", 1, 0.0), ("algo_impl", 2, 0.1))
     assert "smallcnn/digits/cpu: seeds: no finished run" in line

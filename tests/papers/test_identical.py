@@ -6,18 +6,10 @@ from scipy import stats
 
 from toolnoise.base import metric_files
 from toolnoise.base.program import ROOT
-from toolnoise.papers.identical.metric import (
-    CRITERIA,
-    IDENTICAL,
-    STATED,
-    History,
-    Weak,
-    each_run,
-    experiment,
-    identical,
-)
-from toolnoise.papers.identical.significance import levene, mann_whitney
-from toolnoise.papers.identical.significance import tests as compared
+from toolnoise.papers.identical import measure as identical_runs
+from toolnoise.papers.identical.draw import levene, mann_whitney
+from toolnoise.papers.identical.draw import tests as compared
+from toolnoise.papers.identical.measure import CRITERIA, IDENTICAL, STATED, History, Weak, experiment
 from toolnoise.study import config, grid, published
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
@@ -43,6 +35,14 @@ HISTORIES = [history([0.2, 0.5, 1.0, 0.9], seconds=second) for second in (1, 2, 
 def measured(criterion="best-accuracy", runs=range(4), **options):
     runs = list(runs)
     return identical(PREDICTIONS[runs], LABELS, 4, [HISTORIES[run] for run in runs], criterion, **options)
+
+
+def identical(*given, **options):
+    return identical_runs.measured(*given, **options)[0]
+
+
+def each_run(*given, **options):
+    return identical_runs.measured(*given, **options)[1]
 
 
 def test_accuracy_is_its_range_sd_and_mean():

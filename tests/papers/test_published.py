@@ -11,8 +11,8 @@ from numpy.testing import assert_equal
 from toolnoise.base.program import ROOT
 from toolnoise.formulas.groups import largest_by_size
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.papers.overhead.metric import OVERHEAD
-from toolnoise.papers.published.draw import Conditions, compare, mean_range, sd_range, sd_ratio_range
+from toolnoise.papers.overhead.measure import OVERHEAD
+from toolnoise.papers.published import Conditions, compare, mean_range, sd_range, sd_ratio_range
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import config, published
 

@@ -11,9 +11,9 @@ from toolnoise.base import arrays, metric_files
 from toolnoise.datasets.prepared import Split
 from toolnoise.formulas.stability import stability
 from toolnoise.formulas.weights import apart
-from toolnoise.papers.remedies import measure as measures_remedies
-from toolnoise.papers.remedies.dump import seen
-from toolnoise.papers.remedies.measure import MEASURES, REMEDIES, measure_runs, reduction, variability_reduction
+from toolnoise.papers import remedies as measures_remedies
+from toolnoise.papers.remedies import MEASURES, REMEDIES, measure_runs, reduction, variability_reduction
+from toolnoise.papers.remedy_dump import seen
 from toolnoise.study import config, published
 from toolnoise.study.cells import Cell
 from toolnoise.study.remedies import PLAIN, SETS, View, remedies

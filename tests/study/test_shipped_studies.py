@@ -6,8 +6,8 @@ import pytest
 from toolnoise import epoch_plan
 from toolnoise.base.program import ROOT
 from toolnoise.estimate import gpu_memory as memory
+from toolnoise.papers import paper_items
 from toolnoise.papers.notebook_values import recipe_differences
-from toolnoise.papers.published import paper_items
 from toolnoise.study import config, grid, published
 from toolnoise.study.cells import Cell
 

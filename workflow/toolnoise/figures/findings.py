@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
+from toolnoise.figures.style import variant_name
 from toolnoise.stats.two_means import Result
 from toolnoise.study.published import VARIANTS
 
@@ -154,9 +155,21 @@ def of_ensembles(rows: pd.DataFrame) -> str:
     return f"Averages of runs still differ in {share(known[known['members'] == most])}"
 
 
-def of_bit(moved: pd.DataFrame) -> str:
-    """How many answers one changed bit changes, by the `epoch` after which it is changed: the first."""
-    known = moved[(moved["metric"] == "churn") & moved["value"].notna()]
-    if known.empty:
-        return "What does one changed bit do?"
-    return f"One bit of one weight changes {share(known[known['epoch'] == known['epoch'].min()])}"
+def of_growth(rows: pd.DataFrame) -> str:
+    """How far runs from one start are apart after the last step: the median of the lines."""
+    apart = rows[(rows["metric"] == "l2_unit") & (rows["step"] > 0) & (rows["value"] > 0)]
+    if apart.empty:
+        return "How do differences from equal starts grow?"
+    last = apart[apart["step"] == apart["step"].max()]["value"]
+    return f"Weights that start equal end {number(last.median())} apart"
+
+
+def of_layers(rows: pd.DataFrame) -> str:
+    """In which layer and under which variant runs are least alike."""
+    alike = rows[(rows["metric"] == "cka") & rows["value"].notna()]
+    if alike.empty:
+        return "In which layers do runs represent the same examples differently?"
+    least = alike.loc[alike["value"].idxmin()]
+    if least["value"] == 1:
+        return "Runs represent the examples equally in every layer"
+    return f"Runs are least alike in {least['place']} under {variant_name(least['variant'])}"

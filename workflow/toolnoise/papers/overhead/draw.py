@@ -33,7 +33,6 @@ def draw(panel: Axes, rows: pd.DataFrame, name: str) -> None:
         words = {"ha": "right", "va": "top", "size": SMALL, "color": tint, "transform": panel.transAxes}
         panel.text(0.99, height, f"longest: {called(mine['kernel'].iloc[0])}", **words)
     panel.set_yscale("log")
-    panel.autoscale(axis="y")
     panel.set_xticks([1, 5, 10, 15, 20])
     panel.set_xlabel("rank of the kernel in its mode")
     panel.set_ylabel(f"ms in {steps} steps")
