@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_equal
 
 from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.checks import parameters
-from toolnoise.formulas.equal_runs import first_epochs
-from toolnoise.formulas.weights import relative_distances
 from toolnoise.papers.frameworks import measure as frameworks
 from toolnoise.papers.frameworks import pair
 from toolnoise.papers.frameworks.measure import (
@@ -22,7 +19,6 @@ from toolnoise.papers.frameworks.measure import (
     total,
 )
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING, cross_tooling
-from toolnoise.stats.estimates import Estimate
 from toolnoise.study import figure_files, job_code, layout
 from toolnoise.study.cells import Cell, Pair
 from toolnoise.study.expected import METRICS
@@ -79,20 +75,6 @@ def test_inference_alone_is_measured_on_the_very_same_networks():
     assert np.isnan(one["logits_max_difference"][1:]).all()
     assert one["logits_relative_difference"].value == pytest.approx(0.0099501 / 2, rel=1e-5)
     assert one["logits_relative_difference"].high > 0.01
-
-
-def test_relative_distances_are_over_the_length_of_both_and_never_infinite():
-    a = np.array([[3, 4], [0, 0], [0, 0], [1e-30, 0], [1, 2]], np.float32)
-    b = np.array([[3, 3], [0, 0], [0, 1], [2e-30, 0], [-1, -2]], np.float32)
-    wanted = [1 / np.sqrt((25 + 18) / 2), 0, np.sqrt(2), 1 / np.sqrt(2.5), 2]
-    assert relative_distances(a, b) == pytest.approx(wanted, rel=1e-6)
-    assert relative_distances(b, a).tolist() == relative_distances(a, b).tolist()
-
-
-def test_the_first_epoch_is_that_after_which_something_differs_for_the_first_time():
-    one = [["a", "b", "c"], ["d", "e", "f"], ["g", "h", "i"]]
-    other = [["a", "b", "x"], ["d", "x", "f"], ["g", "x", "x"]]
-    assert first_epochs(one, other) == pytest.approx([np.nan, 2, 1], nan_ok=True)
 
 
 def test_of_runs_that_part_the_first_epochs_are_averaged_and_the_others_counted():
@@ -232,13 +214,6 @@ def test_diverged_runs_are_left_out_and_counted(measured):
     assert set(parts["what"]) == {"any"}
 
 
-def test_a_dump_of_other_runs_than_were_exchanged_is_one_line(measured, refused, tmp_path):
-    line = refused(lambda: measured(one_there={"seeds": [1, 3]}))
-    assert line.startswith(
-        f"{tmp_path}/one_there.npy: found the seeds [1, 3] and logits of shape (2, 6, 4); [1, 2] and"
-    )
-
-
 def other_tensors(parts):
     parts["final"]["a/bias"] = np.zeros(4, np.float32)
 
@@ -302,15 +277,6 @@ def test_toolings_under_control_are_compared_once_and_without_interval():
     for value, low, high in found.values():
         assert value != 0
         assert np.isnan([low, high]).all()
-
-
-def test_a_tooling_against_itself_is_exactly_zero_and_one_run_has_no_interval_and_none_has_nothing():
-    for estimate in compared(ON_ONE, ON_ONE, LABELS, WEIGHTS_A, WEIGHTS_A).values():
-        assert_equal(estimate, Estimate(0.0))
-    for value, low, high in compared(ON_ONE[:1], ON_OTHER[:1], LABELS, WEIGHTS_A[:1], WEIGHTS_B[:1]).values():
-        assert np.isfinite(value)
-        assert np.isnan([low, high]).all()
-    assert np.isnan(list(compared(ON_ONE[:0], ON_OTHER[:0], LABELS, WEIGHTS_A[:0], WEIGHTS_B[:0]).values())).all()
 
 
 # How many independent pairs of runs two toolings have

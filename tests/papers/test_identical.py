@@ -10,7 +10,7 @@ from toolnoise.papers.identical import measure as identical_runs
 from toolnoise.papers.identical.draw import levene, mann_whitney
 from toolnoise.papers.identical.draw import tests as compared
 from toolnoise.papers.identical.measure import CRITERIA, IDENTICAL, STATED, History, Weak, experiment
-from toolnoise.study import config, grid, published
+from toolnoise.study import config, grid
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 # Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.
@@ -91,15 +91,6 @@ def test_time_to_convergence_is_that_of_all_epochs_up_to_it_and_training_that_of
     )
 
 
-def test_the_first_epoch_is_timed_apart_from_the_others():
-    runs = [History(*(np.zeros(3) for _ in range(3)), np.array(seconds, float)) for seconds in ([9, 1, 3], [5, 2, 2])]
-    found = identical(PREDICTIONS[:2], LABELS, 4, runs, "last")
-    assert [found[f"{what}_first_epoch"] for what in ("max", "min", "mean")] == [9, 5, 7]
-    assert [found[f"{what}_per_epoch"] for what in ("max", "min", "mean", "std_dev")] == [2, 2, 2, 0]
-    alone = identical(PREDICTIONS[:1], LABELS, 4, [history([0.5])], "last")
-    assert (alone["mean_first_epoch"], np.isnan(alone["mean_per_epoch"])) == (1, True)
-
-
 def test_each_run_has_its_own_numbers_and_those_of_the_class_with_the_largest_sd():
     rows = each_run(PREDICTIONS, LABELS, 4, HISTORIES, "best-accuracy", Weak("zero", 0.5))
     assert [row["status"] for row in rows] == ["counted"] * 3 + ["weak"]
@@ -140,15 +131,6 @@ def test_weak_runs_are_left_out_by_a_rule_that_is_stated(rule, left, stated):
     found = measured(weak=rule)
     assert (found["no_try"], found["n_weak"], found["weak_rule"]) == (left, 4 - left, stated)
     assert found["min_accuracy"] > 0.2
-
-
-def test_without_runs_all_is_undefined_and_one_run_has_no_sd():
-    nothing = measured(runs=[])
-    assert (nothing["no_try"], nothing["max_diff_label"], nothing["no_samples_max_diff"]) == (0, "", 0)
-    assert np.isnan(nothing["mean_accuracy"])
-    alone = measured(runs=[1])
-    assert (alone["max_accuracy_diff"], alone["mean_accuracy"], alone["max_std_label"]) == (0, 0.8, "")
-    assert np.isnan(alone["std_dev_accuracy"])
 
 
 PUBLISHED = """
@@ -281,15 +263,3 @@ def test_it_has_six_networks_of_16_runs_by_default_and_with_fixed_seeds():
     assert {found.recipe_of[task].partition("-")[0] for task in tasks} == {"pham"}
     assert {"identical_runs", "ensembles"} <= set(found.figure_kinds)
     assert grid.build(config.resolve(found.config, "kept.json"), "kept.json") == found
-
-
-def test_published_headlines_are_columns_of_the_table():
-    numbers = published.read(published.IDENTICAL)
-    assert {number.metric for number in numbers} <= set(IDENTICAL)
-    told = {(number.variant, number.metric): number.value for number in numbers}
-    assert told == {
-        ("algo_impl", "max_accuracy_diff"): "10.8",
-        ("impl", "max_accuracy_diff"): "2.9",
-        ("impl", "max_per_label_acc_diff"): "52.4",
-        ("impl", "training_relative_diff"): "145.3",
-    }

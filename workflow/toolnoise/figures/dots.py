@@ -146,7 +146,7 @@ def measure(
         if value > 0 and by_chance > 0:
             by_chance = min(max(by_chance, left), right)
             panel.plot([by_chance] * 2, [height - 0.45, height + 0.45], zorder=3.8, label="chance", **CHANCE)
-        if value > 0 and by_itself >= 0:
+        if value > 0 and not np.isnan(by_itself):
             place = min(max(by_itself, left), right)
             panel.plot(place, height, clip_on=False, zorder=4.5, label="alone", markeredgewidth=0.8, **DIAMOND)
         if np.isnan(value):
