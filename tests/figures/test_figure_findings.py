@@ -15,7 +15,6 @@ from toolnoise.formulas.weights import apart
 from toolnoise.papers import classes
 from toolnoise.papers.classes import apart as labels_apart
 from toolnoise.papers.language import draw as language
-from toolnoise.papers.overhead import draw as overhead
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.two_means import mean_difference
 
@@ -124,13 +123,13 @@ def times(*rows, metric="wall_ratio"):
 
 def test_the_cost_of_determinism_is_said_where_it_is_decided():
     open_, longer = ("a", 0.997, 0.965, 1.03), ("b", 1.41, 1.4, 1.42)
-    assert overhead.of_cost(times(open_)) == "No difference in step time seen"
-    assert overhead.of_cost(times(longer)) == "Determinism makes steps 41 % slower"
-    assert overhead.of_cost(times(longer, ("c", 2.0, 1.9, 2.1))) == "Determinism makes steps up to 100 % slower"
-    assert overhead.of_cost(times(open_, longer)) == "Determinism makes steps of some networks slower"
-    assert overhead.of_cost(times(("a", 1.5, np.nan, np.nan))).endswith("?")
-    assert overhead.of_kernels(times(longer)) == "Determinism makes kernels 41 % slower"
-    assert overhead.of_kernels(times(longer).assign(ci_low=np.nan)).endswith("?")
+    assert findings.of_cost(times(open_)) == "No difference in step time seen"
+    assert findings.of_cost(times(longer)) == "Determinism makes steps 41 % slower"
+    assert findings.of_cost(times(longer, ("c", 2.0, 1.9, 2.1))) == "Determinism makes steps up to 100 % slower"
+    assert findings.of_cost(times(open_, longer)) == "Determinism makes steps of some networks slower"
+    assert findings.of_cost(times(("a", 1.5, np.nan, np.nan))).endswith("?")
+    assert findings.of_kernels(times(longer)) == "Determinism makes kernels 41 % slower"
+    assert findings.of_kernels(times(longer).assign(ci_low=np.nan)).endswith("?")
 
 
 def test_averages_are_said_where_they_have_an_interval():
