@@ -114,14 +114,6 @@ def test_figures_of_sub_groups_show_the_data_sets_that_have_some():
     assert [dataset for _, dataset in mine["table2"][0].tasks] == list(DATASETS)
 
 
-def test_components_need_runs_of_several_draws():
-    assert "components" not in names(cells())
-    mine = {cell: [1, 2] for cell in cells(variants=("algo_impl", "impl"))}
-    mine[cells(variants=("impl",))[0]] = [10_001, 10_002, 20_001, 20_002]
-    resolved = {"datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
-    assert [cell.variant for cell in Grid(study_of(resolved, mine), mine).with_draws()] == ["impl"]
-
-
 ORDER = cells(("small-b32", "small-b1297"), variants=("shuffle",))
 SIZES = {("small-b32", "digits"): "plain", ("small-b1297", "digits"): "large"}
 
@@ -253,14 +245,6 @@ def test_an_item_that_cannot_be_made_on_a_profiles_toolings_names_those_that_it_
         assert of_paper(["v100"], "table2")
     warned = f"{PAPER}: table2: without p100, rtx5000, which `only` leaves out\n"
     assert capsys.readouterr().err == f"toolnoise: warning: {warned}"
-
-
-def test_what_a_study_has_on_no_tooling_is_not_the_fault_of_the_profile(refused):
-    written = config.read_yaml(PAPER) | {"only": ["p100"]}
-    written["overhead"] |= {"models": ["vgg16"]}
-    study = grid.build(config.resolve(written, PAPER), PAPER)
-    line = refused(paper_items.of_target, "fig9b", study.figures, PAPER, written)
-    assert line == f"{PAPER}: fig9b: the study has no overhead-kernel-size; it has overhead-networks"
 
 
 def networks(*models, hardware=("cpu", "v100")):

@@ -228,12 +228,6 @@ def test_a_picture_has_the_pixels_without_the_margin_from_black_to_white():
     assert np.array_equal(found, given.pixels[2, 1:7, 1:7].astype(int) * 255 // 16)
 
 
-def test_the_first_pictures_that_fit_are_drawn_each_once():
-    most = sum(map(len, cell_page.encoded_pictures(split(), [3, 1], 10_000).values()))
-    assert list(cell_page.encoded_pictures(split(), [3, 1, 3, 2], most)) == ["3", "1"]
-    assert cell_page.encoded_pictures(split(), [0], 10) == {}
-
-
 # A formatter that changes every text.
 LOUD = SimpleNamespace(FileMode=lambda **_: None, format_str=lambda text, **_: f"# formatted\n{text}")
 

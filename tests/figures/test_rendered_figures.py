@@ -315,9 +315,6 @@ def test_table_5_has_the_sds_of_the_metric_file_and_stars_what_size_does_not_exp
     assert "| False negative rate | All |" in text
 
 
-OF_DIGITS = [("digits", "train", "all", "all", 1297), ("digits", "test", "all", "all", 500)]
-
-
 GROUPED = [
     ("faces", split, group, label, count)
     for split, factor in (("train", 10), ("test", 1))

@@ -141,14 +141,6 @@ def test_the_note_counts_runs_and_missing_runs():
     assert sheets.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == sheets.runs_note(rows)
 
 
-def test_pairs_of_runs_are_counted_apart_from_runs():
-    pairs = three_bars().iloc[:1].assign(other_hardware="gpu", n_runs=3, n_missing=1)
-    said = "Pairs of equal runs on two toolings: 3 each; 1 of 4 missing."
-    assert sheets.runs_note(pairs) == said
-    runs = three_bars().iloc[:1]
-    assert sheets.runs_note(pd.concat([runs, pairs])) == f"Runs: 5 each; none of 5 missing. {said}"
-
-
 TASKS = [["smallcnn", "digits"]]
 
 
@@ -221,16 +213,6 @@ def test_the_measures_that_are_zero_everywhere_are_named_and_not_drawn():
     assert dots.varying(rows, ("churn", "l2_unit")) == ["churn"]
     assert dots.still_note(["churn"], ("churn", "l2_unit")).endswith("everywhere: L2 of unit-norm weights.")
     assert dots.still_note(["churn"], ("churn",)) == ""
-
-
-def test_all_algorithmic_sources_beside_others_have_the_papers_name():
-    each = "init+shuffle+augment+dropout"
-    assert [style.variant_name(name) for name in (f"data+{each}+impl", f"{each}+impl+bit_5", "data+init", "impl")] == [
-        "data+ALGO+IMPL",
-        "ALGO+IMPL+bit_5",
-        "data+init",
-        "IMPL",
-    ]
 
 
 # Tables

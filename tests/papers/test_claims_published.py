@@ -4,17 +4,14 @@ import collections
 import re
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from toolnoise.base import metric_files
 from toolnoise.checks import parameters
-from toolnoise.figures.render import NOTEBOOKS, execute
 from toolnoise.papers.claims import effects, judging
-from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, ORDER, REFUTED, STUDY, SUPPORTED
+from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.study import config, figure_files, grid, job_code
 from toolnoise.study.cells import Whole
 from toolnoise.study.expected import METRICS
@@ -207,47 +204,6 @@ def contradictions(claims, side):
             told[claim["measure"], claim.get("reference", 1), claim["parts"], compared].add(is_above == (sign > 0))
     assert told
     return [key for key, sides in told.items() if len(sides) > 1]
-
-
-# The table of claims, from the verdicts on published numbers as if a study had judged everything
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """The table of claims whose study did not run what was not published, and the verdicts that it shows."""
-    folder = tmp_path_factory.mktemp("claims")
-    rows = [
-        changed(row, verdict="not run") if row[5:8] == (STUDY, "all", "not published") else row
-        for row in all_verdicts()
-    ]
-    metric_files.write(folder / "claims.csv", CLAIMS, rows)
-    given = {"claims": [str(folder / "claims.csv")], "hardware": ["cpu"], "tasks": [], "emulated": []}
-    execute(nbformat.read(NOTEBOOKS / "claims.ipynb", as_version=4), given | {"stem": str(folder / "f")})
-    verdicts = pd.DataFrame(rows, columns=list(CLAIMS))
-    return (folder / "f.md").read_text("utf-8"), verdicts[verdicts["part"] == "all"]
-
-
-def all_verdicts():
-    """The verdicts on the published numbers, as those of a study too."""
-    claims = [{"name": name, **claim} for name, claim in config.registered("claims").items()]
-    published = list(judging.verdicts(claims, judging.by_publication()))
-    side = list(CLAIMS).index("side")
-    return published + [(*row[:side], STUDY, *row[side + 1 :]) for row in published]
-
-
-def changed(row, **values):
-    return tuple((dict(zip(CLAIMS, row, strict=True)) | values).values())
-
-
-def test_the_table_is_sorted_by_verdict_and_counts_what_was_not_run(table):
-    text, verdicts = table
-    here = verdicts[verdicts["side"] == STUDY]
-    ran = here[here["verdict"] != "not run"]
-    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
-    assert [cells[0].removeprefix("| ") for cells in lines] == [
-        says for verdict in ORDER for says in ran[ran["verdict"] == verdict]["says"]
-    ]
-    assert f"Not run here: {len(here) - len(ran)} of {len(here)} claims." in text
 
 
 def test_a_mean_says_which_of_its_parts_disagree_and_what_is_for_every_tooling_is_refuted_by_one(evidence):

@@ -350,18 +350,6 @@ def test_what_files_have_as_a_likeness_with_an_interval_is_judged_as_its_distanc
     assert arm.error == pytest.approx(np.log(0.1 / 0.07) / stats.t.ppf(0.975, 7))
 
 
-def test_the_job_reads_what_the_study_has_and_judges_the_papers_claims_and_its_own(written, built):
-    tiny = built(written | {"claims": {"mine": CLAIM}})
-    asked = parameters.claims(tiny, Whole())
-    assert [claim["name"] for claim in asked["claims"]] == ["mine"]
-    judged = job_code._implied("judge-claims", asked, {})["claims"]
-    assert [claim["name"] for claim in judged] == [*config.registered("claims"), "mine"]
-    # A change of the papers' claims makes verdicts stale.
-    assert "resources/claims.yaml" in job_code.files("judge-claims", asked)
-    # Statements of earlier versions have the papers' claims, too.
-    assert job_code._implied("judge-claims", {"claims": judged}, {})["claims"] == judged
-
-
 def test_a_study_may_name_the_claims_that_it_judges_and_no_others(written, built, tmp_path, refused):
     tiny = built(written | {"claims": {"mine": CLAIM}, "judged": ["rarity", "mine"]})
     job_code.perform("judge-claims", parameters.claims(tiny, Whole()), {"out": str(tmp_path / "claims.csv")})

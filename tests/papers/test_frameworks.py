@@ -5,7 +5,6 @@ import pytest
 
 from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import DRAWN
-from toolnoise.checks import parameters
 from toolnoise.papers.frameworks import measure as frameworks
 from toolnoise.papers.frameworks import pair
 from toolnoise.papers.frameworks.measure import (
@@ -19,8 +18,8 @@ from toolnoise.papers.frameworks.measure import (
     total,
 )
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING, cross_tooling
-from toolnoise.study import figure_files, job_code, layout
-from toolnoise.study.cells import Cell, Pair
+from toolnoise.study import figure_files
+from toolnoise.study.cells import Pair
 from toolnoise.study.expected import METRICS
 
 
@@ -112,21 +111,6 @@ def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_dr
     assert figure_files.metric_files(three, shown)["frameworks"] == [
         three.path(METRICS["frameworks"].pattern, of) for of in three.frameworks
     ]
-
-
-def test_what_is_exchanged_is_computed_as_runs_on_the_other_tooling_are_and_says_where_they_were_trained(three):
-    way = Pair("smallcnn", "digits", "cpu-other", "cpu", "algo")
-    asked = parameters.exchange(three, way)
-    assert asked["trained_on"] == "cpu-other"
-    assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1).as_json()
-    assert job_code.modules("predict-elsewhere", asked) == (
-        "toolnoise.dumps.prediction_dump",
-        "toolnoise.engines.tensorflow",
-        "toolnoise.models.smallcnn",
-    )
-    back = parameters.exchange(three, way.reversed)
-    assert "toolnoise.engines.torch" in job_code.modules("predict-elsewhere", back)
-    assert three.path(layout.EXCHANGED, way) == "results/tiny/exchanged/smallcnn/digits/cpu-other/algo/cpu.npy"
 
 
 LOGITS = np.arange(N_EXAMPLES * 4, dtype=np.float32).reshape(1, N_EXAMPLES, 4) % 5

@@ -252,15 +252,6 @@ def test_a_program_runs_in_the_environment_of_its_tooling_which_is_recorded(run,
     assert (observed["versions"], observed["packages_sha256"]) == ({}, "")
 
 
-def test_a_program_is_ended_at_its_time_limit(write_study, snakemake, tmp_path):
-    models = {"mine": STUDY["models"]["mine"] | {"limit": 0.05}}
-    folder = write(tmp_path / "slow", write_study, STUDY | {"models": models}, "import time; time.sleep(600)")
-    done = snakemake(folder, f"{RUN}/control/1/run.json")
-    assert done.returncode != 0
-    log = (folder / "logs/programs/run-program/mine/outcome/command/control/1.log").read_text()
-    assert "python: still runs after 3 s; a higher limit" in log
-
-
 @pytest.fixture
 def seconds():
     """The processor's seconds of all child processes so far."""
