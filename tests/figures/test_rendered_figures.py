@@ -19,7 +19,6 @@ from matplotlib.backends.backend_agg import RendererAgg
 
 from toolnoise import streams
 from toolnoise.base import metric_files
-from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.base.program import ROOT
 from toolnoise.figures import sheets
@@ -378,11 +377,6 @@ def test_networks_are_named_and_networks_of_one_family_are_called_by_their_kerne
     assert said.index("1x1") < said.index("3x3") < said.index("11x11")
     for part in ("p100", "v100", "deterministic / default", "Time in kernels", "Time by the clock", "Runs: 5 each"):
         assert part in said
-
-
-def test_a_ratio_that_is_not_in_the_file_is_told_in_one_line(written):
-    with pytest.raises(BadInput, match=r"overhead\.csv: metric: no 'kernel_ratio' of vgg19 on t4; "):
-        written("overhead", overhead=list(ratios(["vgg19"])), hardware=["p100", "t4"], tasks=[["vgg19", ""]])
 
 
 def over_algo_impl(dataset="digits", draws=4, **values):

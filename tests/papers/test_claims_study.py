@@ -216,14 +216,6 @@ def test_a_claim_without_an_error_says_which_reason_it_has(noisy, quiet, reason)
     assert all(reason in note.split("; ") for note in (whole["note"], *parts["note"]))
 
 
-def test_presence_is_seen_and_not_estimated():
-    present = claimed(test="presence", over=None, direction=None, of={"variant": "impl"}, parts="every")
-    both = [list(runs_of("impl", QUIET)), list(runs_of("impl", QUIET, model="other"))]
-    assert judged(present, *both)[0]["verdict"] == SUPPORTED
-    same = [list(runs_of("impl", QUIET)), list(runs_of("impl", [0.5, 0.5], hardware="other"))]
-    assert judged(present, *same)[0]["verdict"] == REFUTED
-
-
 @pytest.mark.parametrize("measure", ["presence", "level"])
 def test_one_network_is_not_every_network(measure):
     reference = {"reference": 0.1, "direction": "below"} if measure == "level" else {"direction": None}
@@ -304,19 +296,6 @@ def test_means_are_compared_by_their_difference_in_points():
     far = [list(runs_of("algo", QUIET + 0.02)), shift[1]]
     assert judged(equal, *far)[0]["verdict"] == REFUTED, "2 points are 2.2 % of 90 %"
     assert whole["claimed_high"] == pytest.approx(0.84)
-
-
-def test_the_larger_of_two_is_what_both_together_are_compared_with():
-    over = [{"variant": "algo"}, {"variant": "impl"}]
-    like = claimed(measure="churn", test="equivalence", direction=None, margin=1.25, over=over)
-    rows = [
-        list(runs_of(name, level + 0.001 * NOISY, metric="churn"))
-        for name, level in (("algo_impl", 0.21), ("algo", 0.2), ("impl", 0.1))
-    ]
-    whole, parts = judged(like, *rows)
-    assert whole["verdict"] == SUPPORTED
-    assert whole["value"] == pytest.approx(0.2109 / 0.2009, rel=0.01)
-    assert parts["part"].tolist() == ["small/digits/cpu: algo_impl over algo"]
 
 
 def test_a_contrast_and_its_reciprocal_have_one_p_value_and_one_verdict_within_a_paper():

@@ -47,14 +47,6 @@ def test_a_gpu_has_rows_of_memory_too_and_profiles_of_earlier_versions_have_none
     assert np.isnan([rows["memory_bytes_default"], rows["memory_ratio"]]).all()
 
 
-def test_a_kernel_that_a_run_never_called_took_no_time_there():
-    rows = longest([cost(1.0, gemm=0.4), cost(1.0, winograd=0.2)])
-    assert [(kernel, calls, seconds.value) for _, kernel, calls, seconds in rows] == [
-        ("gemm", 1, 0.2),
-        ("winograd", 1, 0.1),
-    ]
-
-
 def test_what_is_below_the_top_is_one_row_and_nothing_is_lost():
     runs = [cost(1.0, **{f"kernel{number:02}": 1 / (number + 1 + run) for number in range(30)}) for run in range(3)]
     rows = longest(runs)
@@ -141,9 +133,6 @@ def test_its_interval_holds_the_truth_in_about_95_percent_of_studies():
         ratio = ratio_of_means(1.5 * generator.normal(1, 0.05, 4), generator.normal(1, 0.02, 3))
         held += ratio.low < 1.5 < ratio.high
     assert 0.93 < held / studies < 0.975
-
-
-# The names of kernels
 
 
 # Kernel times from a trace: each kernel once, and nothing else

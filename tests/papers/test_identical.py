@@ -5,12 +5,10 @@ import pytest
 from scipy import stats
 
 from toolnoise.base import metric_files
-from toolnoise.base.program import ROOT
 from toolnoise.papers.identical import measure as identical_runs
 from toolnoise.papers.identical.draw import levene, mann_whitney
 from toolnoise.papers.identical.draw import tests as compared
 from toolnoise.papers.identical.measure import CRITERIA, IDENTICAL, STATED, History, Weak, experiment
-from toolnoise.study import config, grid
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 # Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.
@@ -230,26 +228,3 @@ def test_p_values_are_scipys_levene_around_medians_and_two_sided_mann_whitney():
         if one.comparison == "toolings"
     )
     assert (one.levene, one.mann_whitney) == (levene(a[:6], b[:6]), mann_whitney(a[:6], b[:6]))
-
-
-# The study of identical runs: Pham et al.'s networks and numbers of runs, and their headline numbers
-
-
-FILE = ROOT / "workflow/studies/identical-runs.yaml"
-
-
-def test_it_has_six_networks_of_16_runs_by_default_and_with_fixed_seeds():
-    found = grid.load(FILE)
-    tasks = {
-        *((f"lenet{number}", "mnist") for number in (1, 4, 5)),
-        *((f"resnet{depth}", "cifar10") for depth in (38, 56)),
-        ("wrn-28-10", "cifar100"),
-    }
-    assert {cell[:2] for cell in found.cells} == tasks
-    assert {len(seeds) for cell, seeds in found.seeds.items() if cell.variant != "control"} == {16}
-    assert {len(found.seeds[cell]) for cell in found.controls} == {2}
-    assert {cell.variant for cell in found.cells} == {"algo_impl", "impl", "control"}
-    assert all(found.tooling(cell.hardware)["accelerator"] == "gpu" for cell in found.cells)
-    assert {found.recipe_of[task].partition("-")[0] for task in tasks} == {"pham"}
-    assert {"identical_runs", "ensembles"} <= set(found.figure_kinds)
-    assert grid.build(config.resolve(found.config, "kept.json"), "kept.json") == found

@@ -238,19 +238,3 @@ def test_predictions_of_another_program_have_the_churn_and_the_sd_that_numpy_alo
     compared = toolnoise(folder, "compare", *dumps)
     assert compared.returncode == 0, compared.stderr
     assert "in pairs" not in compared.stdout
-
-
-@pytest.mark.long
-def test_an_export_with_metrics_alone_is_a_study_too(tmp_path, toolnoise, snakemake):
-    rows = [("sgd", 1, 0.91, 0.4), ("sgd", 2, 0.93, 0.3), ("sgd", 3, 0.92, 0.5), ("adam", 1, 0.9, 0.2)]
-    rows += [("adam", 2, 0.94, 0.1), ("adam", 3, 0.95, 0.6)]
-    lines = [f'"{name}","{seed}","{accuracy}","{loss}"' for name, seed, accuracy, loss in rows]
-    (tmp_path / "export.csv").write_text('"Group","seed","test/acc","test/loss"\n' + "\n".join(lines) + "\n")
-    options = ["--arm-column", "Group", "--metric", "test/acc", "--metric", "test/loss", "--name", "exported"]
-    done = toolnoise(tmp_path, "adopt", "export.csv", *options)
-    assert done.returncode == 0, done.stderr
-    done = snakemake(tmp_path, study="exported.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = measured(tmp_path, "exported")
-    assert found["adam", "test-acc_sd"] == pytest.approx(np.std([0.9, 0.94, 0.95], ddof=1))
-    assert found["sgd", "test-loss_mean"] == pytest.approx(0.4)

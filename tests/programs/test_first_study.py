@@ -62,19 +62,6 @@ def test_the_sources_of_programs_with_toolnoises_helpers_are_found(folder, name,
     assert model == {"command": "python train.py", "sources": sources}
 
 
-def test_of_several_programs_one_that_trains_is_taken_and_without_one_an_example_is_written(folder):
-    (folder / "broken.py").write_text("def (:\n")
-    found = written("command")
-    assert "this is an example" in found.said
-    assert "{init}" in found.study["models"]["mine"]["command"]
-    (folder / "study.yaml").unlink()
-    for name in ("finetune.py", "train_all.py"):
-        (folder / name).write_text("import os\nos.environ['TOOLNOISE_SEED_INIT']\n")
-    found = written()
-    assert found.study["models"]["mine"]["command"] == "python train_all.py"
-    assert "finetune.py may be meant instead" in found.said
-
-
 def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(folder):
     (folder / "nets.py").write_text(f"{BUILDER}raise SystemExit('nothing is imported')\n")
     found = written()
