@@ -10,7 +10,7 @@ from toolnoise.base import arrays, metric_files
 from toolnoise.datasets.prepared import Split
 from toolnoise.papers import remedies as measures_remedies
 from toolnoise.papers.remedies import MEASURES, REMEDIES, measure_runs, reduction, variability_reduction
-from toolnoise.papers.remedy_dump import seen
+from toolnoise.papers.remedy_dump import each_view
 from toolnoise.study import published
 from toolnoise.study.cells import Cell
 from toolnoise.study.remedies import SETS
@@ -124,7 +124,7 @@ def test_imagenets_nine_crops_are_the_corners_and_middles_of_256_pixels():
         {view.down + 16 for view in SETS["crops9-16"]} == {view.right + 16 for view in SETS["crops9-16"]} == {0, 16, 32}
     )
     pixels = np.arange(256 * 256, dtype=np.float32).reshape(1, 256, 256, 1)
-    for view, found in seen(pixels, 32, SETS["flip+crops9-16"], beyond=np.nan):
+    for view, found in each_view(pixels, 32, SETS["flip+crops9-16"], beyond=np.nan):
         row, column = view.down + 16, view.right + 16
         whole = pixels[:, row : row + 224, column : column + 224]
         assert np.array_equal(found, whole[:, :, ::-1] if view.mirrored else whole)
@@ -146,7 +146,7 @@ def by_pixel(image, margin, view, beyond=0):
 @pytest.mark.parametrize(("name", "margin"), [("flip+crops25", 0), ("flip+crops25", 3), ("crops9", 1)])
 def test_a_view_is_the_moved_window_with_zeros_beyond_the_stored_image(name, margin):
     images = np.random.Generator(np.random.Philox(1)).normal(size=(3, 7, 6, 2)).astype(np.float32)
-    shown = list(seen(images, margin, SETS[name]))
+    shown = list(each_view(images, margin, SETS[name]))
     assert [view for view, _ in shown] == list(SETS[name])
     for view, found in shown:
         assert np.array_equal(found, np.stack([by_pixel(image, margin, view) for image in images]))
@@ -157,7 +157,7 @@ def test_a_view_of_a_recipe_with_black_padding_shows_black_beyond_the_image():
     split = Split(pixels, np.zeros(3, np.int32), normalise="cifar10")
     black = split.beyond({"padding": "black"})
     np.testing.assert_allclose(black, np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]), rtol=1e-6)
-    for view, found in seen(split.images, 0, SETS["crops9"], black):
+    for view, found in each_view(split.images, 0, SETS["crops9"], black):
         assert np.array_equal(found, np.stack([by_pixel(image, 0, view, black) for image in split.images]))
     assert not split.beyond({}).any()
 

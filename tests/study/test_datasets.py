@@ -533,7 +533,7 @@ def test_a_network_is_tested_on_the_middles(path, folder):
 def test_a_view_of_an_original_is_the_middle_moved_by_pixels_of_what_is_seen(path, folder):
     """Of 24 pixels seen, 1 is a fourteenth of 14 of the original's; a middle may reach the edge and not go beyond."""
     test = prepared.load(path).test
-    views = list(remedy_dump._shown(test, sorted(SETS["flip+crops9"]), np.zeros(3)))
+    views = list(remedy_dump._each_view_of_split(test, sorted(SETS["flip+crops9"]), np.zeros(3)))
     assert [view for view, _ in views] == sorted(SETS["flip+crops9"])
     for number, content in enumerate(contents(folder, "test")):
         pixels = np.array(Image.open(io.BytesIO(content)).convert("RGB"))
