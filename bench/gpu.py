@@ -36,8 +36,8 @@ from toolnoise.study import config, grid, layout  # noqa: E402
 # In the order of worth: the name of the results, of their archive in evidence/, which takes an item off the list, and
 # how to pack it. On an H200, five networks are done in PyTorch and three in JAX: evidence/gpu-cost-h200.tar.xz.
 ITEMS = (
-    ("gpu-cost-h100", "gpu-cost", "--only h100-torch --until measure_overhead", "--jobs 10"),
-    ("gpu-lenet-h100", "gpu-lenet", "--only h100-torch --until check_control measure_cell", "--jobs 16"),
+    ("gpu-cost-h100", "gpu", "--only h100-torch --until measure_overhead", "--jobs 10"),
+    ("gpu-lenet-h100", "gpu", "--only h100-torch --until check_control measure_cell", "--jobs 16"),
     (
         "gpu-finetuning-h100",
         "gpu-finetuning",
@@ -45,7 +45,7 @@ ITEMS = (
         "--jobs 4",
     ),
     ("gpu-jax-h100", "gpu-jax", "--only h100-jax --until check_control measure_cell", "--jobs 16"),
-    ("gpu-cost-jax-h100", "gpu-cost", "--only h100-jax --until measure_overhead", "--jobs 5"),
+    ("gpu-cost-jax-h100", "gpu", "--only h100-jax --until measure_overhead", "--jobs 5"),
 )
 BATCHES = "batch-invariance-h100.json"
 COMMANDS = Path("commands.json")

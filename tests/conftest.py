@@ -306,7 +306,7 @@ OTHER = {
     "figures": [
         "overhead",
         "layers",
-        "frameworks",
+        "across_toolings",
         "framework_parts",
         "partings",
         "growth",

@@ -3,7 +3,7 @@
 import pytest
 
 from toolnoise.base import files, metric_files
-from toolnoise.papers.overhead.metric import PROFILE
+from toolnoise.papers.overhead.measure import PROFILE
 from toolnoise.study import grid
 from toolnoise.study.cells import Profile
 

@@ -173,14 +173,6 @@ def slower(metrics: Metrics, what: str, said: str) -> bool:
     return above > 0 == below + neither and says(ratios["value"] - 1, said.split(what)[1].strip())
 
 
-def bit(metrics: Metrics, said: str) -> bool:
-    """How many answers a bit changes that is moved first, whatever else varies in no run."""
-    churn = metrics.rows("stability", "churn")
-    moments = churn["variant"].str.extract(r"^bit(?:_(\d+))?$")[0].where(churn["variant"] != "bit", "0")
-    epochs = pd.to_numeric(moments)
-    return says(churn["value"][epochs == epochs.min()], said)
-
-
 def ensembles(metrics: Metrics, said: str) -> bool:
     """How many answers differ between averages of as many runs as have an interval in every task."""
     churn = metrics.churn(*EVERY, *SEEDS, *ALONE, name="ensembles")
@@ -233,10 +225,6 @@ CHECKS = {
     rf"The tooling alone changes {SHARE}": lambda m, said: says(
         m.churn(*SEEDS, "control", name="cross_tooling")["value"], said
     ),
-    rf"The framework alone changes {SHARE}": lambda m, said: says(
-        m.churn(*SEEDS, "control", name="frameworks")["value"], said
-    ),
-    rf"One bit of one weight changes {SHARE}": bit,
     rf"Averages of runs still differ in {SHARE}": ensembles,
     rf"Inference alone changes {SHARE}(?:; training does)?": inference,
     r"Weights that start equal end ([\d.e-]+) apart": growth,

@@ -8,7 +8,7 @@ import pytest
 from toolnoise.base import errors
 from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
-from toolnoise.papers.published import paper_items
+from toolnoise.papers import paper_items
 from toolnoise.study import config, figure_files, figure_kinds, grid
 from toolnoise.study.cells import Cell
 from toolnoise.study.expected import METRICS
@@ -114,21 +114,6 @@ def test_figures_of_sub_groups_show_the_data_sets_that_have_some():
     assert [dataset for _, dataset in mine["table2"][0].tasks] == list(DATASETS)
 
 
-def test_ratios_show_variants_beside_algo_or_algo_impl_and_models_with_batch_norm():
-    assert names(cells(variants=("algo", "impl")))["ratios"] == ["ratios"]
-    assert "ratios" not in names(cells(variants=("impl", "control")))
-    (figure,) = found(cells(("smallcnn", "smallcnn-bn", "vgg"), variants=("impl",)))["ratios"]
-    assert [model for model, _ in figure.tasks] == ["smallcnn", "smallcnn-bn"]
-
-
-def test_components_need_runs_of_several_draws():
-    assert "components" not in names(cells())
-    mine = {cell: [1, 2] for cell in cells(variants=("algo_impl", "impl"))}
-    mine[cells(variants=("impl",))[0]] = [10_001, 10_002, 20_001, 20_002]
-    resolved = {"datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
-    assert [cell.variant for cell in Grid(study_of(resolved, mine), mine).with_draws()] == ["impl"]
-
-
 ORDER = cells(("small-b32", "small-b1297"), variants=("shuffle",))
 SIZES = {("small-b32", "digits"): "plain", ("small-b1297", "digits"): "large"}
 
@@ -186,16 +171,6 @@ def test_the_demo_and_the_small_studies_show_every_kind():
     assert all(figures for target, figures in paper_items.by_target(demo.figures).items() if target != "paper_vs_ours")
 
 
-def test_a_table_of_sources_needs_two_single_ones_and_a_figure_of_a_bit_two_moments():
-    def kinds(*variants):
-        return {"sources", "one_bit"} & set(names(cells(variants=variants)))
-
-    assert kinds("algo_impl", "algo", "impl", "control", "shuffle+impl") == set()
-    assert kinds("init", "impl") == {"sources"}
-    assert kinds("init", "bit") == {"sources"}
-    assert kinds("bit", "bit_5") == {"sources", "one_bit"}
-
-
 def test_figures_of_language_show_the_models_of_text_and_no_others():
     both = found(cells(models=("lstm", "cnn"), datasets=("digits", "poem"), hardware=("cpu", "noisy")))
     assert [figure.name for figure in both["language"]] == ["language-cpu", "language-noisy"]
@@ -244,17 +219,6 @@ def shown(*names):
     return [Figure(name, name.partition("-")[0], (), ()) for name in names]
 
 
-def test_where_the_papers_toolings_are_each_item_is_its_own_figure():
-    some = shown("table2", "noise_by_source-v100", "noise_by_source-p100", "noise_by_source-a100", "order-cpu-s-d")
-    meant = {target: [figure.name for figure in mine] for target, mine in paper_items.by_target(some).items() if mine}
-    assert meant == {
-        "table2": ["table2"],
-        "fig2": ["noise_by_source-v100"],
-        "fig11": ["noise_by_source-p100"],
-        "fig7": ["order-cpu-s-d"],
-    }
-
-
 def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused):
     some = shown("table2", "noise_by_source-v100")
     assert refused(paper_items.of_target, "fig13", some, "mine.yaml", {}) == (
@@ -266,58 +230,21 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
     )
 
 
-@pytest.mark.parametrize(
-    ("only", "target", "toolings", "profiles"),
-    [
-        ("p100", "fig2", "v100", "slurm, slurm-v100"),
-        ("v100", "fig6", "v100, p100, rtx5000, rtx5000-tc, tpu-v2-8", "slurm, slurm-rtx5000"),
-        # No Slurm profile has a TPU: on a machine with one, this is typed.
-        (
-            "v100",
-            "fig7",
-            "tpu-v2-8",
-            f"none; there: snakemake fig7 --configfile {PAPER} --config 'only=[tpu-v2-8]'",
-        ),
-    ],
-)
-def test_an_item_that_a_profile_cannot_make_names_the_toolings_and_the_profiles_that_can(
-    only, target, toolings, profiles, refused
-):
-    written = config.read_yaml(PAPER) | {"only": [only]}
-    study = grid.build(config.resolve(written, PAPER), PAPER)
-    assert refused(paper_items.of_target, target, study.figures, PAPER, written) == (
-        f"{PAPER}: {target}: cannot be made on {only} alone; "
-        f"the study has it on {toolings}; profiles with it: {profiles}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("only", "target", "line"),
-    [
-        (
-            ["p100", "v100", "rtx5000", "rtx5000-tc"],
-            "fig6",
-            "without tpu-v2-8, which `only` leaves out; no profile has it",
-        ),
-        (["v100"], "table2", "without p100, rtx5000, which `only` leaves out; profiles with it: slurm"),
-    ],
-)
-def test_toolings_that_an_item_has_and_a_profile_lacks_are_named(only, target, line, capsys):
+def of_paper(only, target):
+    """The figures of an item of the paper on some of its toolings."""
     written = config.read_yaml(PAPER) | {"only": only}
     study = grid.build(config.resolve(written, PAPER), PAPER)
+    return paper_items.of_target(target, study.figures, PAPER, written)
+
+
+def test_an_item_that_cannot_be_made_on_a_profiles_toolings_names_those_that_it_needs(refused, capsys):
+    line = refused(of_paper, ["p100"], "fig2")
+    assert line == f"{PAPER}: fig2: cannot be made on p100 alone; a profile or `only` with v100"
     errors.warn_once.cache_clear()
     for _ in "12":
-        assert paper_items.of_target(target, study.figures, PAPER, written)
-    said = capsys.readouterr().err
-    assert said == f"toolnoise: warning: {PAPER}: {target}: {line}\n"
-
-
-def test_what_a_study_has_on_no_tooling_is_not_the_fault_of_the_profile(refused):
-    written = config.read_yaml(PAPER) | {"only": ["p100"]}
-    written["overhead"] |= {"models": ["vgg16"]}
-    study = grid.build(config.resolve(written, PAPER), PAPER)
-    line = refused(paper_items.of_target, "fig9b", study.figures, PAPER, written)
-    assert line == f"{PAPER}: fig9b: the study has no overhead-kernel-size; it has overhead-networks"
+        assert of_paper(["v100"], "table2")
+    warned = f"{PAPER}: table2: without p100, rtx5000, which `only` leaves out\n"
+    assert capsys.readouterr().err == f"toolnoise: warning: {warned}"
 
 
 def networks(*models, hardware=("cpu", "v100")):

@@ -6,20 +6,19 @@ Their code runs here, in this process; papermill runs them in the tests of whole
 import csv
 import functools
 import html
+import itertools
 import json
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import check_titles
-import legible
-import matplotlib.style
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from matplotlib.backends.backend_agg import RendererAgg
 
 from toolnoise import streams
 from toolnoise.base import metric_files
-from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.base.program import ROOT
 from toolnoise.figures import sheets
@@ -27,8 +26,9 @@ from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.papers import notebook_values
-from toolnoise.papers.identical.metric import IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
-from toolnoise.study import figure_files, grid, published
+from toolnoise.papers.identical.measure import IDENTICAL, NONE_WEAK, History, experiment
+from toolnoise.papers.identical.measure import measured as of_identical_runs
+from toolnoise.study import figure_files, grid
 from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_kinds import FIGURES, KINDS
 
@@ -75,8 +75,8 @@ def executed(monkeypatch):
 
     def checked(figure, stem, metrics, width, formats):
         title = figure.get_label().splitlines()[0]
-        assert legible.faults(figure) == []
-        assert legible.too_much(title) == []
+        assert faults(figure) == []
+        assert too_much(title) == []
         assert check_titles.fault(metrics, title) in ("", check_titles.UNKNOWN)
         assert figure.get_size_inches()[0] <= width
         for suffix in formats:
@@ -115,6 +115,68 @@ def written(tmp_path, executed):
         return executed(kind, parameters, tmp_path, tmp_path / "figure", kind)
 
     return render
+
+
+# The texts of a figure as they are printed: which are too small, cut off, or lie on one another; long titles
+
+
+SMALLEST = 5.0  # points
+WORDS, NUMBERS = 12, 1  # of a title
+TOUCHING = 0.75  # points by which boxes may overlap: they are a little larger than the glyphs
+
+
+class Box(NamedTuple):
+    """A text as it is drawn: its size, and its box in points from the upper left corner."""
+
+    text: str
+    size: float
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+def texts_drawn(figure):
+    """Every text of a figure that is drawn."""
+    found = []
+
+    # The tick labels of an axis, for instance, are not all drawn that there are.
+    class Noting(RendererAgg):
+        def draw_text(self, _gc, x, y, s, prop, angle, ismath=False, **_):
+            wide, high, below = self.get_text_width_height_descent(s, prop, ismath)
+            box = (x, y - high + below, x + wide, y + below)
+            if angle == 90:
+                box = (x - high + below, y - wide, x + below, y)
+            if s.strip():
+                found.append(Box(s, prop.get_size_in_points(), *(72 / self.dpi * side for side in box)))
+
+    figure.draw_without_rendering()
+    wide, high = figure.get_size_inches() * figure.dpi
+    figure.draw(Noting(wide, high, figure.dpi))
+    return found
+
+
+def too_much(title):
+    """What a title has too much of, in words; a per cent sign is no word, and the name of a model no number."""
+    words = [word for word in title.split() if word != "%"]
+    numbers = re.findall(r"(?<![\w-])[+-]?\d[\d.,]*(?![\w-])", title)
+    found = [f"{len(words)} words: {title}"] if len(words) > WORDS else []
+    return found + ([f"{len(numbers)} numbers: {title}"] if len(numbers) > NUMBERS else [])
+
+
+def faults(figure):
+    """What is wrong with the texts of a figure at its own size, in words."""
+    boxes, (wide, high) = texts_drawn(figure), 72 * figure.get_size_inches()
+    found = [f"{box.size:g} pt: {box.text!r}" for box in boxes if box.size < SMALLEST]
+    for box in boxes:
+        if min(box.left, box.top) < -TOUCHING or box.right > wide + TOUCHING or box.bottom > high + TOUCHING:
+            found.append(f"cut off: {box.text!r}")
+    for one, other in itertools.combinations(boxes, 2):
+        across = min(one.right, other.right) - max(one.left, other.left)
+        along = min(one.bottom, other.bottom) - max(one.top, other.top)
+        if min(across, along) > TOUCHING:
+            found.append(f"{one.text!r} lies on {other.text!r}")
+    return found
 
 
 # Every kind, on the metric files of a whole study
@@ -193,25 +255,6 @@ def faces(runs=RUNS):
 ON_FACES = {"tasks": [["smallcnn", "faces"]]}
 
 
-@matplotlib.style.context("default")
-def test_texts_that_cannot_be_read_are_found():
-    """In Matplotlib's own style: whoever drew before in this process may have set another."""
-    figure = Figure((3, 2))
-    panel = figure.add_subplot()
-    panel.set_title("A title that is too long for a figure of three inches")
-    for left, text in ((0.5, "here"), (0.55, "there"), (0.1, "away")):
-        panel.text(left, 0.5, text)
-    panel.text(0.3, 0.3, "small", size=4)
-    panel.text(0.9, 0.9, "turned", rotation=90)
-    assert legible.faults(figure) == [
-        "4 pt: 'small'",
-        "cut off: 'turned'",
-        "cut off: 'A title that is too long for a figure of three inches'",
-        "'here' lies on 'there'",
-        "'turned' lies on 'A title that is too long for a figure of three inches'",
-    ]
-
-
 def words(stem):
     """The text of a figure: its title and notes, and what its SVG holds as comments beside the glyphs."""
     drawing = stem.with_suffix(".svg").read_text()
@@ -237,26 +280,13 @@ def test_what_is_zero_everywhere_is_a_sentence_and_no_panels(written):
     assert "No class varies from run to run" in said
 
 
-@pytest.mark.parametrize(
-    ("names", "given", "shown"),
-    [
-        (("hens", "eggs"), ["cats", "dogs"], ("cats", "dogs")),  # of the study's entry: they come first
-        (("$\\frac$", "e\x1bggs"), [], ("$\\frac$", "e\\x1bggs")),  # neither formulas nor what no file may have
-    ],
-)
-def test_classes_have_their_names(written, names, given, shown):
-    labels = [("faces", label, name) for label, name in enumerate(names)]
-    labels += [("others", 0, "never")] if names else []
-    stem = written("per_class", faces(), labels=labels, class_names={"faces": given}, hardware=["cpu"], **ON_FACES)
+def test_classes_have_the_names_of_the_metric_file_which_are_no_formulas(written):
+    labels = [("faces", label, name) for label, name in enumerate(("$\\frac$", "e\x1bggs"))]
+    labels.append(("others", 0, "never"))
+    stem = written("per_class", faces(), labels=labels, class_names={"faces": []}, hardware=["cpu"], **ON_FACES)
     said = set(words(stem).split())
-    assert set(shown) <= said
-    assert {"hens", "cats", "never"} & said == {shown[0]} & {"hens", "cats"}
-
-
-def test_sub_groups_of_one_run_are_na_and_not_an_error(written):
-    said = words(written("subgroups", faces(1), **ON_FACES))
-    assert "Is a sub-group noisier than its size explains?" in said
-    assert "SD of the false negative rate: no ratio." in said
+    assert {"$\\frac$", "e\\x1bggs"} <= said
+    assert "never" not in said
 
 
 def test_table_5_has_the_sds_of_the_metric_file_and_stars_what_size_does_not_explain(written):
@@ -286,9 +316,6 @@ def test_table_5_has_the_sds_of_the_metric_file_and_stars_what_size_does_not_exp
     assert "| False negative rate | All |" in text
 
 
-OF_DIGITS = [("digits", "train", "all", "all", 1297), ("digits", "test", "all", "all", 500)]
-
-
 GROUPED = [
     ("faces", split, group, label, count)
     for split, factor in (("train", 10), ("test", 1))
@@ -301,25 +328,6 @@ def test_table_3_has_counts_and_shares_of_the_training_set(written):
     text = written("table3", counts=GROUPED, **ON_FACES).with_suffix(".md").read_text()
     assert "| faces | 1 | 30 (0.8 %) | 400 (10.0 %) |" in text
     assert "| faces | All | — | 4,000 (100.0 %) |" in text
-
-
-def test_published_items_of_which_nothing_was_run_are_in_the_csv_alone(written):
-    place = ("smallcnn", "cifar10", "a100", "algo_impl")
-    rows = [(*place, "accuracy_sd", "all", 0.0090, 0.006, 0.016, 10, 0)]
-    given = {"tasks": [["smallcnn", "cifar10"]], "hardware": ["a100"], "accelerators": {"a100": "gpu"}}
-    stem = written("paper_vs_ours", rows, OF_DIGITS, **given, differences={"smallcnn/cifar10": ["epochs (8)"]})
-    text = stem.with_suffix(".md").read_text()
-    numbers = published.read()
-    shown = [number for number in numbers if number.item in ("table2", "fig2", "fig3")]
-    assert text.count("\n| ") == 2 + len(shown)
-    assert "Nothing was run, and not shown: Table 3, Table 4, Table 5, Figure 5, Figure 9a, Figure 9b." in text
-    assert f"5 of {len(numbers)} published numbers" in text  # three GPUs of table 2, figures 2 and 3
-    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
-    assert len(full) == len(numbers)
-    assert {row["differs_by"] for row in full} == {"", "device (a100), epochs (8)"}
-    assert re.search(
-        r"\| Table 2 \| p100 .*\| 0.83 points \(inferred: ddof\) \| 0.90 .*\| device \(a100\), epochs \(8\)", text
-    )
 
 
 def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
@@ -351,27 +359,12 @@ def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
 STEP = (64, 224, 100)
 
 
-def kernels(model="vgg19", hardware="v100", accelerator="gpu"):
-    """The top 20 and the rest of both modes; determinism makes the longest kernel longer."""
-    about = (model, hardware, accelerator, *STEP)
-    for mode, longest in (("default", 1.0), ("deterministic", 3.0)):
-        seconds = [longest, *(0.5 ** (rank + 1) for rank in range(19)), 0.5]
-        for place, value in enumerate(seconds, 1):
-            rank = str(place) if place <= 20 else "rest"
-            yield (*about, mode, rank, f"kernel {place}", 2.0, value, 0.9 * value, 1.1 * value, 5, 0)
-
-
 def ratios(models, hardware=("p100", "v100"), accelerator="gpu", **values):
     for model in models:
         for name in hardware:
             for metric in ("kernel_ratio", "wall_ratio"):
                 value = values.get(metric, 1.25)
                 yield (model, name, accelerator, *STEP, metric, value, 0.9 * value, 1.1 * value, 5, 0)
-
-
-def test_a_network_without_kernels_is_told_in_one_line(written):
-    with pytest.raises(BadInput, match=r"kernels\.csv: model: no kernels of vgg16 on v100; "):
-        written("kernels", kernels=list(kernels()), hardware=["v100"], tasks=[["vgg16", ""]])
 
 
 def test_networks_are_named_and_networks_of_one_family_are_called_by_their_kernels_the_smallest_first(written):
@@ -386,11 +379,6 @@ def test_networks_are_named_and_networks_of_one_family_are_called_by_their_kerne
     assert said.index("1x1") < said.index("3x3") < said.index("11x11")
     for part in ("p100", "v100", "deterministic / default", "Time in kernels", "Time by the clock", "Runs: 5 each"):
         assert part in said
-
-
-def test_a_ratio_that_is_not_in_the_file_is_told_in_one_line(written):
-    with pytest.raises(BadInput, match=r"overhead\.csv: metric: no 'kernel_ratio' of vgg19 on t4; "):
-        written("overhead", overhead=list(ratios(["vgg19"])), hardware=["p100", "t4"], tasks=[["vgg19", ""]])
 
 
 def over_algo_impl(dataset="digits", draws=4, **values):
@@ -512,7 +500,7 @@ def identical_rows(runs=RUNS, weak=NONE_WEAK, criteria=("near-best", "patience")
         about = experiment({"spec": spec, "observed": {"versions": {"tensorflow": "2.21.0"}}})
         about |= {"dataset": "digits", "hardware": "cpu", "variant": variant, "n_missing": 1}
         for criterion in criteria:
-            row = about | identical(predicted, DIGITS, 10, histories, criterion, weak)
+            row = about | of_identical_runs(predicted, DIGITS, 10, histories, criterion, weak)[0]
             yield [row[name] for name in IDENTICAL]
 
 
@@ -547,15 +535,6 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
     assert rows["this study", "largest", "IMPL (seed 1)", ""][-1] == "90.9 % (smallcnn, 6 runs)"
     assert "2.53 SDs of 6 runs" in text
     assert "weak" not in text.replace("weak ones", "").replace("weak models", "").replace("too weak to count", "")
-
-
-def test_runs_that_are_weak_or_have_not_converged_are_told(written):
-    given = list(identical_rows(weak=Weak("chance", 0.1), criteria=("patience",), weakest=2))
-    rows, text = lines_of(written("identical_runs", identical=given, **ON_DIGITS))
-    found = rows["cpu, TensorFlow 2.21.0", "smallcnn / digits", "IMPL (seed 1)", "5 (1 weak, 1 missing)"]
-    assert found[4:6] == ["none", "none"]
-    assert "Weak, and left out: accuracy below chance + 0.1." in text
-    assert "Some runs have not converged" in text
 
 
 def each_run(variants, criteria=("best-accuracy", "lowest-loss"), runs=5):

@@ -1,4 +1,4 @@
-"""What the figures promise."""
+"""What figures and tables promise; table 1 of a study: its sources of noise, and where they may vary."""
 
 import os
 import re
@@ -13,7 +13,10 @@ from PIL import Image
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.figures import dots, panels, selection, sheets, style
+from toolnoise.figures import dots, panels, selection, sheets, style, tables
+from toolnoise.papers import notebook_values
+from toolnoise.stats.estimates import Estimate
+from toolnoise.study import grid
 
 COLUMNS = ["hardware", "variant", "metric", "group", "value", "ci_low", "ci_high", "n_runs", "n_missing"]
 
@@ -35,7 +38,7 @@ def drawn(rows, emulated=(), **beside):
     at = dots.lines(rows)
     figure, axes = dots.page(at, 1)
     dots.measure(axes[0], rows, at, **beside)
-    sheets.finish(figure, "Title", rows, emulated, sheets.HOW, keys=(), marks=dots.keys(figure))
+    sheets.finish(figure, "Title", rows, emulated, sheets.HOW, marks=dots.keys(figure))
     return figure
 
 
@@ -74,21 +77,6 @@ def test_another_process_on_another_day_gives_the_same_bytes(tmp_path, saved):
     assert written(f"{tmp_path}/there") == saved
 
 
-def test_the_last_digits_of_the_layout_do_not_change_the_bytes(tmp_path, monkeypatch, saved):
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    laid_out = ConstrainedLayoutEngine.execute
-
-    def elsewhere(engine, figure):
-        laid_out(engine, figure)
-        for panel in figure.axes:
-            panel._set_position(panel.get_position(original=True).translated(3e-16, -3e-16))
-
-    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", elsewhere)
-    sheets.save(drawn(three_bars()), f"{tmp_path}/there")
-    assert written(f"{tmp_path}/there") == saved
-
-
 def test_a_persons_own_style_does_not_change_the_bytes(tmp_path, saved):
     import matplotlib
 
@@ -102,11 +90,6 @@ def test_zero_and_undefined_are_marked_and_explained():
     assert texts.count("0") == 1
     assert texts.count("n/a") == 1
     assert any("0: exactly zero. n/a: undefined" in text for text in texts)
-
-
-def test_nothing_is_explained_that_does_not_occur():
-    texts = words(drawn(three_bars().iloc[:1]))
-    assert not any("exactly zero" in text or "n/a" in text or "Arrow" in text for text in texts)
 
 
 def of(figure, mark):
@@ -158,14 +141,6 @@ def test_the_note_counts_runs_and_missing_runs():
     assert sheets.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == sheets.runs_note(rows)
 
 
-def test_pairs_of_runs_are_counted_apart_from_runs():
-    pairs = three_bars().iloc[:1].assign(other_hardware="gpu", n_runs=3, n_missing=1)
-    said = "Pairs of equal runs on two toolings: 3 each; 1 of 4 missing."
-    assert sheets.runs_note(pairs) == said
-    runs = three_bars().iloc[:1]
-    assert sheets.runs_note(pd.concat([runs, pairs])) == f"Runs: 5 each; none of 5 missing. {said}"
-
-
 TASKS = [["smallcnn", "digits"]]
 
 
@@ -189,21 +164,6 @@ def test_classes_and_sub_groups_are_kept_apart_from_all_examples_and_each_other(
     assert set(selection.select(rows, "m.csv", "churn", ["cpu"], TASKS, part)["group"]) == groups
 
 
-def test_several_draws_of_two_runs_have_a_degree_of_freedom_each():
-    assert selection.freedom(10, 5) == 5
-    assert selection.freedom(10, 10) == 9
-    assert selection.freedom(10, 1) == 9
-
-
-def test_a_sheet_has_fewer_panels_beside_one_another_in_a_column_and_none_too_many():
-    for width, beside in ((sheets.PAGE, 4), (sheets.COLUMN, 2)):
-        figure, axes = sheets.sheet(5, 1.0, 4, width)
-        assert len(axes) == 5
-        assert [panel.get_subplotspec().is_first_col() for panel in axes] == [not n % beside for n in range(5)]
-        assert list(figure.get_size_inches()) == [width, -(-5 // beside)]
-        assert all(panel in axes or not panel.axison for panel in figure.axes)
-
-
 def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null_has_a_ring():
     rows = table(
         ("cpu", "algo", "wall_ratio", "all", 1.2, 0.9, 1.3, 5, 0),
@@ -213,7 +173,7 @@ def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null
     at = dots.lines(rows)
     figure, axes = dots.page(at, 1)
     assert dots.untold(rows) == {("smallcnn\ndigits", "algo")}
-    dots.ratios(axes[0], rows, at, hollow=dots.untold(rows), ringed={("smallcnn\ndigits", "impl")})
+    dots.measure(axes[0], rows, at, hollow=dots.untold(rows), ringed={("smallcnn\ndigits", "impl")})
     assert [line.get_xdata()[0] for line in of(figure, "untold")] == [1.2]
     assert [line.get_xdata()[0] for line in of(figure, "estimate")] == [1.5]
     assert [line.get_xdata()[0] for line in of(figure, "ring")] == [1.5]
@@ -255,11 +215,120 @@ def test_the_measures_that_are_zero_everywhere_are_named_and_not_drawn():
     assert dots.still_note(["churn"], ("churn",)) == ""
 
 
-def test_all_algorithmic_sources_beside_others_have_the_papers_name():
-    each = "init+shuffle+augment+dropout"
-    assert [style.variant_name(name) for name in (f"data+{each}+impl", f"{each}+impl+bit_5", "data+init", "impl")] == [
-        "data+ALGO+IMPL",
-        "ALGO+IMPL+bit_5",
-        "data+init",
-        "IMPL",
-    ]
+# Tables
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "runs", "missing", "draws", "text"),
+    [
+        (0.9612, 0.0031, 5, 0, 5, "96.12 ± 0.31 (n = 5)"),
+        (0.9612, 0.0031, 4, 1, 4, "96.12 ± 0.31 (n = 4 of 5)"),
+        (0.9612, 0.0, 2, 0, 2, "96.12 ± 0 (n = 2)"),
+        (0.962, np.nan, 1, 0, 1, "96.20 (one run)"),
+        (np.nan, np.nan, 0, 5, 0, "no run (n = 0 of 5)"),
+        (0.9612, 0.0031, 17, 1, 6, "96.12 ± 0.31 (n = 6 draws, 17 of 18 runs)"),
+    ],
+)
+def test_a_cell_says_what_its_number_rests_on(mean, sd, runs, missing, draws, text):
+    assert str(tables.mean_and_sd(mean, sd, runs, missing, draws)) == text
+
+
+def saved_table(folder, *cells):
+    rows = [["cpu_1†", "a|b", *cells]]
+    tables.save_table(f"{folder}/t", "Accuracy", ["Tooling", "Task", *("ALGO" for _ in cells)], rows, ["100 % & <b>"])
+    return {suffix: Path(f"{folder}/t.{suffix}").read_text("utf-8") for suffix in ("md", "tex", "html")}
+
+
+def test_every_form_of_a_table_has_the_number_and_its_runs(tmp_path):
+    texts = saved_table(
+        tmp_path, tables.mean_and_sd(0.9612, 0.0031, 4, 1, 4), tables.mean_and_sd(0.962, np.nan, 1, 0, 1)
+    )
+    assert r"| cpu_1† | a\|b | 96.12 ± 0.31 (n = 4 of 5) | 96.20 (one run) |" in texts["md"]
+    assert r"96.12 $\pm$ 0.31 {\scriptsize (n = 4 of 5)} & 96.20 {\scriptsize (one run)} \\" in texts["tex"]
+    assert '<td class="number">96.12 ± 0.31<small>n = 4 of 5</small></td>' in texts["html"]
+
+
+def test_names_and_notes_cannot_break_a_table(tmp_path):
+    texts = saved_table(tmp_path, tables.Entry("—"))
+    assert r"cpu\_1$^{\dagger}$" in texts["tex"]
+    assert r"100 \% \& <b>" in texts["tex"]
+    assert "100 % &amp; &lt;b&gt;" in texts["html"]
+    assert "<script" not in texts["html"]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "text"),
+    [
+        ((0.27, 0.254, 0.29), "27.0 (25.4 to 29.0)"),
+        ((-0.0001, -0.2, 0.0004), "0.0 (-20.0 to 0.0)"),
+        ((0.0, 0.0, 0.0), "0 (0 to 0)"),
+        ((0.27, np.nan, np.nan), "27.0"),
+        ((np.nan, np.nan, np.nan), "n/a"),
+    ],
+)
+def test_a_number_has_its_interval_if_there_is_one(estimate, text):
+    assert str(tables.with_interval(Estimate(*estimate), 100, 1)) == text
+
+
+def test_markdown_shows_tags_and_keeps_its_rows(tmp_path):
+    tables.save_table(
+        f"{tmp_path}/t", "<i>T", ["A\nB"], [["<img src=x onerror=alert(1)>\n| x"]], ["<script>, A & B, &lt;"]
+    )
+    text = (tmp_path / "t.md").read_text()
+    assert "* &lt;script>, A & B, &amp;lt;" in text
+    assert "<" not in text
+    assert "| A B |" in text
+    assert r"| &lt;img src=x onerror=alert(1)> \| x |" in text
+
+
+# Table 1 of a study: what each source of noise is in it, and the variants in which it may vary
+
+
+def sources_of(study, cells=None):
+    found = notebook_values.sources_of(study.config, study.recipe_of, cells or study.cells)
+    return {one.name: (one.uses, one.varies) for one in found}
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return grid.load(ROOT / "config.yaml")
+
+
+def test_a_source_varies_in_the_variants_that_let_it(demo):
+    assert {name: varies for name, (_, varies) in sources_of(demo).items()} == {
+        "init": ["algo_impl", "algo"],
+        "augment": ["algo_impl", "algo"],
+        "shuffle": ["algo_impl", "algo", "shuffle"],
+        "dropout": ["algo_impl", "algo"],
+        "impl": ["algo_impl", "impl"],
+    }
+
+
+def test_recipes_say_how_examples_are_augmented_and_put_into_batches(demo):
+    cells = [cell for cell in demo.cells if cell.dataset == "faces" or cell.variant != "shuffle"]
+    found = sources_of(demo, cells)
+    assert found["augment"][0] == [("crops after 1 pixel of padding", ["digits"]), ("mirroring", ["faces"])]
+    assert found["shuffle"][0] == [("batches of 32", ["digits"]), ("batches of 64", ["faces"])]
+    on_digits = sources_of(demo, [cell for cell in cells if cell.dataset == "digits"])
+    assert on_digits["augment"][0] == [("crops after 1 pixel of padding", [])]
+
+
+def test_stored_images_that_are_larger_are_cropped(written, built):
+    data = {"reader": "image-folder", "path": "pictures", "image_size": 24, "stored_size": 32}
+    written["datasets"] = {"mine": data}
+    written["grid"][0] |= {"datasets": ["mine"]}
+    written["recipes"]["digits"] |= {"crop": 0, "flip": False}
+    assert sources_of(built(written))["augment"][0] == [("crops of 24 out of 32 pixels", [])]
+    data |= {"stored_size": "original", "streamed": True}
+    assert sources_of(built(written))["augment"][0] == []
+    written["recipes"]["digits"] |= {"resized_crop": {"area": [0.05, 1], "aspect": [0.75, 1.33]}}
+    said = "boxes of 5 to 100 % of a picture's area, resized to 24 pixels"
+    assert sources_of(built(written))["augment"][0] == [(said, [])]
+
+
+def test_toolings_say_whether_the_noise_of_the_implementation_is_their_own(written, built):
+    study = built(written)
+    found = sources_of(study)["impl"][0]
+    own, emulated = notebook_values.NOISE["native"], notebook_values.NOISE["reduction-order"]
+    assert found == [(emulated, ["cpu"]), (own, ["noisy"])]
+    assert sources_of(study, [cell for cell in study.cells if cell.hardware == "noisy"])["impl"][0] == [(own, [])]

@@ -17,7 +17,7 @@ from scripts import loaded
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
 from toolnoise.checks import audit_rules
-from toolnoise.papers.published import paper_items
+from toolnoise.papers import paper_items
 from toolnoise.provenance import audit, tree
 from toolnoise.study import config, grid
 from toolnoise.study.cells import Cell

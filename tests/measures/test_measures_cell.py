@@ -13,13 +13,13 @@ from toolnoise.dumps import prediction_dump, stacks
 from toolnoise.dumps.prediction_dump import Predictor, about
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
 from toolnoise.measures import control_gate, reading
+from toolnoise.papers import remedy_dump
 from toolnoise.papers.identical import measure as cell
-from toolnoise.papers.identical.metric import CRITERIA
+from toolnoise.papers.identical.measure import CRITERIA
 from toolnoise.papers.layers import measure as layers
 from toolnoise.papers.layers.dump import chosen_examples, gram
 from toolnoise.papers.layers.measure import LAYERS
-from toolnoise.papers.remedies import dump as remedy_dump
-from toolnoise.papers.remedies.measure import read_remedied
+from toolnoise.papers.remedies import read_remedied
 from toolnoise.stats import draws
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell

@@ -16,7 +16,7 @@ from toolnoise.formulas.accuracy import example_entropies, predictions
 from toolnoise.formulas.churn import ExampleChurn
 from toolnoise.formulas.groups import distribution_wise_variance, independent_errors_sd
 from toolnoise.formulas.outcomes import LABELS, MASKS, TOKENS, unit_scores
-from toolnoise.pages import pictures
+from toolnoise.pages import cell_page
 from toolnoise.papers.language import measure as metric
 from toolnoise.stats.estimates import Estimate
 
@@ -188,9 +188,9 @@ def test_the_page_shows_the_text_before_a_token(tmp_path):
     data = loaded(OF_TEXT, tmp_path)
     token = LENGTH + 2  # the third of the second segment
     before = "".join("abcd"[sign] for sign in OF_TEXT["test_images"][1, :3])
-    assert pictures.contexts(data, [token, token], most=100) == {str(token): before}
-    assert pictures.contexts(data, [token], most=2) == {}
-    assert pictures.encoded_pictures(data.test, [token], most=10_000) == {}
+    assert cell_page.contexts(data, [token, token], most=100) == {str(token): before}
+    assert cell_page.contexts(data, [token], most=2) == {}
+    assert cell_page.encoded_pictures(data.test, [token], most=10_000) == {}
 
 
 VOCABULARY, UNITS = 300, 12

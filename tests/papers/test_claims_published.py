@@ -4,18 +4,15 @@ import collections
 import re
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from toolnoise.base import metric_files
 from toolnoise.checks import parameters
-from toolnoise.figures.render import NOTEBOOKS, execute
 from toolnoise.papers.claims import effects, judging
-from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, ORDER, REFUTED, STUDY, SUPPORTED
-from toolnoise.study import config, figure_files, grid, job_code, published
+from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
+from toolnoise.study import config, figure_files, grid, job_code
 from toolnoise.study.cells import Whole
 from toolnoise.study.expected import METRICS
 
@@ -46,19 +43,6 @@ def test_every_claim_is_one_of_three_papers_and_says_where_it_is_made():
     places = [claim["source"] for claim in CLAIMED]
     assert [place for place in places if not re.match(r"sections? [1-4]|abstract|mitigation table", place)] == []
     assert max(len(claim["says"]) for claim in CLAIMED) <= 65, "a line of the figure"
-
-
-def test_every_model_that_a_claim_names_is_registered():
-    sides = [one for claim in CLAIMED for key in ("of", "over", "where") for one in np.atleast_1d(claim.get(key, {}))]
-    named = {str(name) for side in sides for name in np.atleast_1d(side.get("model", []))}
-    named = {name for name in named if not {*"*{"} & {*name}} - {"any"}
-    assert len(named) > 10
-    assert named <= set(config.registered("models"))
-
-
-def test_published_items_exist():
-    items = {judging._item(number) for path in judging.NUMBERS for number in published.read(path)}
-    assert {item for claim in CLAIMED for item in claim.get("published", {}).get("items", ())} <= items
 
 
 def test_of_table_2s_twenty_comparisons_five_are_below_five_percent_and_two_remain_after_holm():
@@ -135,22 +119,6 @@ def test_what_the_papers_numbers_can_and_cannot_show(whole):
     assert whole.loc[list(shown), "verdict"].to_dict() == shown
 
 
-def test_what_the_sentences_name_stands_beside_them(whole):
-    """The paper's own numbers, without a spread; of a claim on every one, the number that would decide."""
-    shown = {
-        "resnet50-churn": 14.68 / 14.89,
-        "class-sd-cifar10": 4,
-        "class-sd-cifar100": 23,
-        "networks-cost-at-most": 2.11,
-        "kernels-cost-at-most": 7.46,
-        "kernels-cost-at-least": 1.17,
-        "snapshots-variability": 52,
-        "snapshots-augmented": 42 / 52,
-    }
-    assert whole.loc[list(shown), "value"].to_dict() == pytest.approx(shown)
-    assert set(whole.loc[list(shown), "note"]) == {"no spread is published"}
-
-
 def test_phams_own_numbers_are_shown(whole):
     mine = whole[(whole["paper"] == "Pham et al.") & (whole["verdict"] != "not published")]
     assert mine["value"].round(3).to_dict() == {
@@ -167,20 +135,6 @@ def test_phams_own_numbers_are_shown(whole):
         "impl-below-default": CERTAIN,
         "training-time": CERTAIN,
     }
-
-
-def test_an_open_verdict_has_the_runs_that_it_would_need(whole):
-    told = whole[(whole["verdict"] == OPEN) & whole["pvalue"].notna() & (whole["note"] != "one network only")]
-    assert len(told) > 5
-    assert set(told["n_needed"]) <= {10, 20, 50, 100, 200, 500, 1000, np.inf}
-    assert set(told["needed_to"]) == {"support", "refute"}
-    assert np.isnan(whole.loc["batch-norm-sd", "n_needed"]), "decided"
-
-
-def test_the_units_of_unequal_arms_are_both_told(verdicts):
-    replicated = verdicts[(verdicts["claim"] == "sources-alike-sd") & (verdicts["part"] != "all")]
-    assert set(replicated["n_units"]) == {"100", "25"}
-    assert verdicts[verdicts["claim"] == "sd-without-algo"]["n_units"].tolist() == ["5", *["10"] * 9, "5"]
 
 
 def test_an_interval_agrees_with_the_p_value_beside_it_and_stands_in_the_sentence(verdicts):
@@ -250,55 +204,6 @@ def contradictions(claims, side):
             told[claim["measure"], claim.get("reference", 1), claim["parts"], compared].add(is_above == (sign > 0))
     assert told
     return [key for key, sides in told.items() if len(sides) > 1]
-
-
-# The table of claims, from the verdicts on published numbers as if a study had judged everything
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """The table of claims whose study did not run what was not published, and the verdicts that it shows."""
-    folder = tmp_path_factory.mktemp("claims")
-    rows = [
-        changed(row, verdict="not run") if row[5:8] == (STUDY, "all", "not published") else row
-        for row in all_verdicts()
-    ]
-    metric_files.write(folder / "claims.csv", CLAIMS, rows)
-    given = {"claims": [str(folder / "claims.csv")], "hardware": ["cpu"], "tasks": [], "emulated": []}
-    execute(nbformat.read(NOTEBOOKS / "claims.ipynb", as_version=4), given | {"stem": str(folder / "f")})
-    verdicts = pd.DataFrame(rows, columns=list(CLAIMS))
-    return (folder / "f.md").read_text("utf-8"), verdicts[verdicts["part"] == "all"]
-
-
-def all_verdicts():
-    """The verdicts on the published numbers, as those of a study too."""
-    claims = [{"name": name, **claim} for name, claim in config.registered("claims").items()]
-    published = list(judging.verdicts(claims, judging.by_publication()))
-    side = list(CLAIMS).index("side")
-    return published + [(*row[:side], STUDY, *row[side + 1 :]) for row in published]
-
-
-def changed(row, **values):
-    return tuple((dict(zip(CLAIMS, row, strict=True)) | values).values())
-
-
-def test_the_table_is_sorted_by_verdict_and_counts_what_was_not_run(table):
-    text, verdicts = table
-    here = verdicts[verdicts["side"] == STUDY]
-    ran = here[here["verdict"] != "not run"]
-    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
-    assert [cells[0].removeprefix("| ") for cells in lines] == [
-        says for verdict in ORDER for says in ran[ran["verdict"] == verdict]["says"]
-    ]
-    assert f"Not run here: {len(here) - len(ran)} of {len(here)} claims." in text
-
-
-def test_the_interval_shown_is_the_one_that_decides(table):
-    text, verdicts = table
-    (found,) = verdicts[(verdicts["claim"] == "batch-norm-sd") & (verdicts["side"] == STUDY)].itertuples()
-    (line,) = (line for line in text.splitlines() if found.says in line)
-    assert f"({found.decides_low:.3f} to {found.decides_high:.3f})" in line
-    assert f"{found.decides_high:.3f}" != f"{found.ci_high:.3f}"
 
 
 def test_a_mean_says_which_of_its_parts_disagree_and_what_is_for_every_tooling_is_refuted_by_one(evidence):

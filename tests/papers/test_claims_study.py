@@ -18,7 +18,7 @@ from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.claims import judging
 from toolnoise.papers.claims.arms import FROM_ONE, Subject, of_study
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
-from toolnoise.papers.remedies.measure import REMEDIES
+from toolnoise.papers.remedies import REMEDIES
 from toolnoise.study import config, job_code
 from toolnoise.study.cells import Whole
 
@@ -87,18 +87,6 @@ def test_runs_of_one_draw_are_judged_for_that_draw_and_said_to_be():
     assert (whole["n_units"], several["n_units"]) == ("20", "20 and 4"), "draws are the units, not runs"
 
 
-def test_a_ratio_of_sds_of_too_few_runs_has_no_interval_and_a_note():
-    few = runs_of("algo_impl", NOISY[:5]), runs_of("impl", NOISY[10:15], lambda seed: 100 + seed)
-    whole, parts = judged(claimed(), *few)
-    ends = ["ci_low", "ci_high", "decides_low", "decides_high"]
-    assert whole["value"] == pytest.approx(np.std(NOISY[:5]) / np.std(NOISY[10:15]))
-    assert np.isnan(list(whole[ends])).all()
-    assert np.isnan(parts[ends]).all(axis=None)
-    assert (whole["verdict"], whole["note"]) == (OPEN, "no interval: too few runs to tell")
-    assert whole["pvalue"] > 0.05
-    assert "to nan" not in judging.sentence(whole)
-
-
 def test_too_few_runs_say_how_many_would_be_needed_for_which_verdict():
     # The jackknife's error of these four is that of normal runs.
     four = NOISY[[7, 8, 9, 10]]
@@ -107,24 +95,6 @@ def test_too_few_runs_say_how_many_would_be_needed_for_which_verdict():
     assert whole["verdict"] == OPEN
     assert (whole["n_needed"], whole["needed_to"]) == (20, "support"), "80 % power at the ratio 2 takes 17 to 18 runs"
     assert "about 20 would be needed to support it" in judging.sentence(whole)
-
-
-@pytest.mark.parametrize(("rule", "best"), [("every", "against"), ("any", "pvalue")])
-def test_the_best_of_several_parts_is_one_of_several(rule, best):
-    """For a claim on any of them the part that is most for it, and against one on each that which is most against."""
-    rows = [list(runs_of("impl", QUIET[:6], lambda seed: 100 + seed, model=name)) for name in "ab"]
-    rows += [list(runs_of("algo_impl", factor * NOISY[:6] / 8, model=name)) for name, factor in (("a", 0.3), ("b", 4))]
-    whole, parts = judged(claimed(parts=rule), *rows)
-    assert 0 < parts[best].min() < 0.5
-    assert whole[best] == pytest.approx(2 * parts[best].min())
-    other = "pvalue" if rule == "every" else "against"
-    assert whole[other] == parts[other].max(), "all of them, or none"
-
-
-def test_a_claim_whose_cells_are_missing_is_not_run():
-    whole, parts = judged(claimed(), runs_of("algo_impl", NOISY))
-    assert whole["verdict"] == "not run"
-    assert parts.empty
 
 
 def test_the_algo_of_the_authors_code_is_judged_as_algo_where_there_is_no_other():
@@ -180,17 +150,6 @@ def test_distances_of_weights_are_judged_from_those_of_each_run():
     (found,) = arm.values()
     assert (found.value, found.units, found.moves) == (1.4, 5, {})
     assert np.isnan(found.error)
-
-
-def test_a_claim_on_hardware_in_general_is_judged_on_every_pair_there_is_and_says_which():
-    general = claimed(
-        test="equivalence", direction=None, margin=1.5, parts="every", of={"hardware": "any"}, over={"hardware": "any"}
-    )
-    rows = [list(runs_of("algo", values, hardware=name)) for name, values in (("one", NOISY), ("other", NOISY[::-1]))]
-    whole, parts = judged(general, *rows, runs_of("algo", QUIET, hardware="third"))
-    assert whole["hardware"] == "one, other, third"
-    assert len(parts) == 3
-    assert whole["verdict"] == REFUTED
 
 
 def test_a_trend_follows_the_size_in_the_models_name():
@@ -262,14 +221,6 @@ def test_a_claim_without_an_error_says_which_reason_it_has(noisy, quiet, reason)
     assert all(reason in note.split("; ") for note in (whole["note"], *parts["note"]))
 
 
-def test_presence_is_seen_and_not_estimated():
-    present = claimed(test="presence", over=None, direction=None, of={"variant": "impl"}, parts="every")
-    both = [list(runs_of("impl", QUIET)), list(runs_of("impl", QUIET, model="other"))]
-    assert judged(present, *both)[0]["verdict"] == SUPPORTED
-    same = [list(runs_of("impl", QUIET)), list(runs_of("impl", [0.5, 0.5], hardware="other"))]
-    assert judged(present, *same)[0]["verdict"] == REFUTED
-
-
 @pytest.mark.parametrize("measure", ["presence", "level"])
 def test_one_network_is_not_every_network(measure):
     reference = {"reference": 0.1, "direction": "below"} if measure == "level" else {"direction": None}
@@ -322,19 +273,6 @@ def test_what_cannot_fail_is_shown_and_neither_judged_nor_counted():
     assert list(as_wholes([one, certain], few)["note"]) == ["too few runs", "a tautology"]
 
 
-def test_every_line_says_what_is_emulated():
-    toolings = {"cpu": CPU, "cpu-eigen": CPU | {"kernels": "eigen"}}
-    over = claimed(measure="accuracy_sd", of={"hardware": "cpu"}, over={"hardware": "cpu-eigen"})
-    noise = [list(runs_of("impl", values, hardware=name)) for values, name in ((NOISY, "cpu"), (QUIET, "cpu-eigen"))]
-    whole, parts = judged(over, *noise, toolings=toolings)
-    assert whole["emulated"] == "emulated"
-    assert "emulated" in judging.sentence(whole)
-    assert "emulated" in judging.verdict(whole)
-    assert parts["emulated"].tolist() == ["emulated"]
-    seeds = [list(runs_of("algo", values, hardware=name)) for values, name in ((NOISY, "cpu"), (QUIET, "cpu-eigen"))]
-    assert judged(over, *seeds, toolings=toolings)[0]["emulated"] == "", "no implementation noise is in these"
-
-
 def test_a_verdict_on_synthetic_data_says_so():
     sides = [(*row[:1], dataset, *row[2:]) for dataset in ("digits", "faces") for row in runs_of("algo_impl", NOISY)]
     sides += [
@@ -365,19 +303,6 @@ def test_means_are_compared_by_their_difference_in_points():
     assert whole["claimed_high"] == pytest.approx(0.84)
 
 
-def test_the_larger_of_two_is_what_both_together_are_compared_with():
-    over = [{"variant": "algo"}, {"variant": "impl"}]
-    like = claimed(measure="churn", test="equivalence", direction=None, margin=1.25, over=over)
-    rows = [
-        list(runs_of(name, level + 0.001 * NOISY, metric="churn"))
-        for name, level in (("algo_impl", 0.21), ("algo", 0.2), ("impl", 0.1))
-    ]
-    whole, parts = judged(like, *rows)
-    assert whole["verdict"] == SUPPORTED
-    assert whole["value"] == pytest.approx(0.2109 / 0.2009, rel=0.01)
-    assert parts["part"].tolist() == ["small/digits/cpu: algo_impl over algo"]
-
-
 def test_a_contrast_and_its_reciprocal_have_one_p_value_and_one_verdict_within_a_paper():
     rows = list(runs_of("algo_impl", NOISY[:6])) + list(runs_of("impl", 0.3 * NOISY[6:12], lambda n: 100 + n))
     one = claimed()[0]
@@ -387,25 +312,6 @@ def test_a_contrast_and_its_reciprocal_have_one_p_value_and_one_verdict_within_a
     assert found.loc["mine", "adjusted"] == found.loc["turned", "adjusted"] == found.loc["denied", "adjusted"]
     assert found.loc["mine", "verdict"] == found.loc["turned", "verdict"]
     assert found.loc["mine", "value"] == pytest.approx(1 / found.loc["turned", "value"])
-
-
-def test_a_trend_may_follow_stated_sizes_of_toolings():
-    rows = [
-        list(runs_of("impl", 0.01 * size**0.5 + 0.0005 * NOISY, hardware=f"gpu{size}", metric="churn"))
-        for size in (1, 4, 9)
-    ]
-    trend = claimed(
-        measure="churn",
-        test="trend",
-        over=None,
-        of={},
-        direction="rising",
-        along={"hardware": {"gpu1": 1, "gpu4": 4, "gpu9": 9}},
-    )
-    whole, parts = judged(trend, *rows)
-    assert whole["verdict"] == SUPPORTED
-    assert whole["value"] == pytest.approx(0.5, abs=0.02)
-    assert parts["part"].tolist() == ["small/digits/size/impl: 3 sizes"]
 
 
 @pytest.mark.parametrize(
@@ -426,30 +332,6 @@ def test_what_files_have_as_a_likeness_with_an_interval_is_judged_as_its_distanc
     (arm,) = [arm for subject, arm in arms.items() if subject.variant == "algo"]
     assert (arm.units, arm.freedom) == (8, 7)
     assert arm.error == pytest.approx(np.log(0.1 / 0.07) / stats.t.ppf(0.975, 7))
-
-
-def test_claims_are_adjusted_within_their_paper_only():
-    rows = list(runs_of("algo_impl", NOISY)) + list(runs_of("impl", QUIET))
-    one = claimed()[0]
-    alone = judged([one], rows)[0]
-    others = [
-        one | {"name": f"n{place}", "paper": paper, "reference": 1.1}
-        for place, paper in enumerate(("this study", "another"))
-    ]
-    assert judged([one, others[0]], rows)[0]["adjusted"] == pytest.approx(2 * alone["adjusted"])
-    assert judged([one, others[1]], rows)[0]["adjusted"] == pytest.approx(alone["adjusted"])
-
-
-def test_the_job_reads_what_the_study_has_and_judges_the_papers_claims_and_its_own(written, built):
-    tiny = built(written | {"claims": {"mine": CLAIM}})
-    asked = parameters.claims(tiny, Whole())
-    assert [claim["name"] for claim in asked["claims"]] == ["mine"]
-    judged = job_code._implied("judge-claims", asked, {})["claims"]
-    assert [claim["name"] for claim in judged] == [*config.registered("claims"), "mine"]
-    # A change of the papers' claims makes verdicts stale.
-    assert "resources/claims.yaml" in job_code.files("judge-claims", asked)
-    # Statements of earlier versions have the papers' claims, too.
-    assert job_code._implied("judge-claims", {"claims": judged}, {})["claims"] == judged
 
 
 def test_a_study_may_name_the_claims_that_it_judges_and_no_others(written, built, tmp_path, refused):
@@ -475,8 +357,3 @@ def test_a_study_may_name_the_claims_that_it_judges_and_no_others(written, built
 def test_a_claim_that_cannot_be_judged_is_refused_in_one_line(written, changed, problem, refused):
     claim = {key: value for key, value in (CLAIM | changed).items() if value is not None}
     assert problem in refused(config.resolve, written | {"claims": {"mine": claim}}, "mine.yaml")
-
-
-def test_a_claim_with_the_name_of_a_papers_claim_is_refused(written, refused):
-    line = refused(config.resolve, written | {"claims": {"rarity": CLAIM}}, "mine.yaml")
-    assert line == "mine.yaml: claims.rarity: a claim of resources/claims.yaml has this name; a name of its own"

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from toolnoise.base import files, metric_files
-from toolnoise.papers.overhead import draw as kernels
 from toolnoise.papers.overhead import measure as measures_overhead
 from toolnoise.papers.overhead import xplane
-from toolnoise.papers.overhead.metric import PROFILE, REST, TOP, Cost, costs, longest, ratio_of_means
+from toolnoise.papers.overhead.measure import PROFILE, REST, TOP, Cost, costs, longest, ratio_of_means
 from toolnoise.papers.overhead.xplane import Kernel
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 
@@ -46,28 +45,6 @@ def test_a_gpu_has_rows_of_memory_too_and_profiles_of_earlier_versions_have_none
     rows = dict(costs(FAST, other, with_memory=True))
     assert rows["memory_bytes_deterministic"].value == 3e9
     assert np.isnan([rows["memory_bytes_default"], rows["memory_ratio"]]).all()
-
-
-def test_without_runs_every_row_is_there_and_undefined():
-    rows = costs([], [], with_memory=True)
-    assert len(rows) == 9
-    assert np.isnan([estimate for _, estimate in rows]).all()
-    assert longest([]) == []
-
-
-def test_kernels_are_ranked_by_their_mean_time():
-    assert [(rank, kernel, seconds.value) for rank, kernel, _, seconds in longest(FAST)] == [
-        ("1", "conv", pytest.approx(0.35)),
-        ("2", "relu", pytest.approx(0.15)),
-    ]
-
-
-def test_a_kernel_that_a_run_never_called_took_no_time_there():
-    rows = longest([cost(1.0, gemm=0.4), cost(1.0, winograd=0.2)])
-    assert [(kernel, calls, seconds.value) for _, kernel, calls, seconds in rows] == [
-        ("gemm", 1, 0.2),
-        ("winograd", 1, 0.1),
-    ]
 
 
 def test_what_is_below_the_top_is_one_row_and_nothing_is_lost():
@@ -128,14 +105,6 @@ def test_files_have_fixed_bytes(measured, tmp_path):
     assert f'{about},deterministic,2,"ReLU, fused",1.0,0.25,,,3,0' in kernels.read_text()
 
 
-def test_a_record_of_another_study_is_refused_in_one_line(measured, built, written, refused, tmp_path):
-    _, records = measured
-    written["overhead"]["repeats"] = 2
-    line = refused(written_files, built(written), records, tmp_path)
-    assert "smallcnn/cpu/default/3" in line
-    assert not (tmp_path / "overhead.csv").exists()
-
-
 def test_a_kernel_that_took_no_time_there_is_is_refused_in_one_line(measured, refused, tmp_path):
     study, records = measured
     path = tmp_path / "default" / "1.csv"
@@ -164,19 +133,6 @@ def test_its_interval_holds_the_truth_in_about_95_percent_of_studies():
         ratio = ratio_of_means(1.5 * generator.normal(1, 0.05, 4), generator.normal(1, 0.02, 3))
         held += ratio.low < 1.5 < ratio.high
     assert 0.93 < held / studies < 0.975
-
-
-# The names of kernels
-
-
-def test_long_names_lose_their_middle_and_kernels_of_a_gpu_are_called_by_their_function():
-    name = f"{'a' * 40}{'b' * 40}"
-    assert kernels.called("Conv2D") == "Conv2D"
-    assert len(kernels.called(name)) <= kernels.LONGEST
-    assert kernels.called(name).startswith("aaa")
-    assert kernels.called(name).endswith("bbb")
-    added = "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::Add<float> > >(int)"
-    assert kernels.called(added) == "elementwise_kernel"
 
 
 # Kernel times from a trace: each kernel once, and nothing else
@@ -233,10 +189,6 @@ GPU = plane(
 )
 
 
-def test_kernels_of_all_streams_are_summed_by_name_the_longest_first():
-    assert gpu_kernels(GPU) == (Kernel("gemm<float>", 2, 12.0), Kernel("relu", 1, 2.0))
-
-
 HOST = plane(
     "/host:CPU",
     (
@@ -275,14 +227,6 @@ def test_an_operator_within_another_is_counted_once():
         "Sum": (1, 1.0),
     }
     assert sum(kernel.microseconds for kernel in found) == 11.0
-
-
-def test_a_trace_that_is_not_whole_says_so_and_other_warnings_are_none():
-    assert xplane.lacks(space(GPU)) == ""
-    assert xplane.lacks(space(GPU, warnings=["no step markers"])) == ""
-    assert xplane.lacks(space(GPU, errors=["CUPTI: no privilege"], warnings=["7 events dropped"])) == (
-        "CUPTI: no privilege 7 events dropped"
-    )
 
 
 def profile_data(*planes):

@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_equal
 
 from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import DRAWN
-from toolnoise.checks import parameters
-from toolnoise.formulas.equal_runs import first_epochs
-from toolnoise.formulas.weights import relative_distances
 from toolnoise.papers.frameworks import measure as frameworks
 from toolnoise.papers.frameworks import pair
 from toolnoise.papers.frameworks.measure import (
@@ -22,9 +18,8 @@ from toolnoise.papers.frameworks.measure import (
     total,
 )
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING, cross_tooling
-from toolnoise.stats.estimates import Estimate
-from toolnoise.study import figure_files, job_code, layout
-from toolnoise.study.cells import Cell, Pair
+from toolnoise.study import figure_files
+from toolnoise.study.cells import Pair
 from toolnoise.study.expected import METRICS
 
 
@@ -81,20 +76,6 @@ def test_inference_alone_is_measured_on_the_very_same_networks():
     assert one["logits_relative_difference"].high > 0.01
 
 
-def test_relative_distances_are_over_the_length_of_both_and_never_infinite():
-    a = np.array([[3, 4], [0, 0], [0, 0], [1e-30, 0], [1, 2]], np.float32)
-    b = np.array([[3, 3], [0, 0], [0, 1], [2e-30, 0], [-1, -2]], np.float32)
-    wanted = [1 / np.sqrt((25 + 18) / 2), 0, np.sqrt(2), 1 / np.sqrt(2.5), 2]
-    assert relative_distances(a, b) == pytest.approx(wanted, rel=1e-6)
-    assert relative_distances(b, a).tolist() == relative_distances(a, b).tolist()
-
-
-def test_the_first_epoch_is_that_after_which_something_differs_for_the_first_time():
-    one = [["a", "b", "c"], ["d", "e", "f"], ["g", "h", "i"]]
-    other = [["a", "b", "x"], ["d", "x", "f"], ["g", "x", "x"]]
-    assert first_epochs(one, other) == pytest.approx([np.nan, 2, 1], nan_ok=True)
-
-
 def test_of_runs_that_part_the_first_epochs_are_averaged_and_the_others_counted():
     (_, share, runs), (_, epoch, parted) = parting(np.array([2.0, np.nan, 4.0]))
     assert (share.value, runs, epoch.value, parted) == (2 / 3, 3, 3, 2)
@@ -125,26 +106,11 @@ def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_dr
     assert ways == {*found, *((other, one, variant) for one, other, variant in found)}
     assert {"frameworks", "partings"} <= set(figure_files.collected(three))
     assert figure_files.collected(three)["partings"] == "results/tiny/metrics/partings.csv"
-    (shown,) = (figure for figure in three.figures if figure.notebook == "frameworks")
-    assert (shown.name, shown.hardware) == ("frameworks-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
+    (shown,) = (figure for figure in three.figures if figure.notebook == "framework_parts")
+    assert (shown.name, shown.hardware) == ("framework_parts-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
     assert figure_files.metric_files(three, shown)["frameworks"] == [
         three.path(METRICS["frameworks"].pattern, of) for of in three.frameworks
     ]
-
-
-def test_what_is_exchanged_is_computed_as_runs_on_the_other_tooling_are_and_says_where_they_were_trained(three):
-    way = Pair("smallcnn", "digits", "cpu-other", "cpu", "algo")
-    asked = parameters.exchange(three, way)
-    assert asked["trained_on"] == "cpu-other"
-    assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1).as_json()
-    assert job_code.modules("predict-elsewhere", asked) == (
-        "toolnoise.dumps.prediction_dump",
-        "toolnoise.engines.tensorflow",
-        "toolnoise.models.smallcnn",
-    )
-    back = parameters.exchange(three, way.reversed)
-    assert "toolnoise.engines.torch" in job_code.modules("predict-elsewhere", back)
-    assert three.path(layout.EXCHANGED, way) == "results/tiny/exchanged/smallcnn/digits/cpu-other/algo/cpu.npy"
 
 
 LOGITS = np.arange(N_EXAMPLES * 4, dtype=np.float32).reshape(1, N_EXAMPLES, 4) % 5
@@ -232,13 +198,6 @@ def test_diverged_runs_are_left_out_and_counted(measured):
     assert set(parts["what"]) == {"any"}
 
 
-def test_a_dump_of_other_runs_than_were_exchanged_is_one_line(measured, refused, tmp_path):
-    line = refused(lambda: measured(one_there={"seeds": [1, 3]}))
-    assert line.startswith(
-        f"{tmp_path}/one_there.npy: found the seeds [1, 3] and logits of shape (2, 6, 4); [1, 2] and"
-    )
-
-
 def other_tensors(parts):
     parts["final"]["a/bias"] = np.zeros(4, np.float32)
 
@@ -302,15 +261,6 @@ def test_toolings_under_control_are_compared_once_and_without_interval():
     for value, low, high in found.values():
         assert value != 0
         assert np.isnan([low, high]).all()
-
-
-def test_a_tooling_against_itself_is_exactly_zero_and_one_run_has_no_interval_and_none_has_nothing():
-    for estimate in compared(ON_ONE, ON_ONE, LABELS, WEIGHTS_A, WEIGHTS_A).values():
-        assert_equal(estimate, Estimate(0.0))
-    for value, low, high in compared(ON_ONE[:1], ON_OTHER[:1], LABELS, WEIGHTS_A[:1], WEIGHTS_B[:1]).values():
-        assert np.isfinite(value)
-        assert np.isnan([low, high]).all()
-    assert np.isnan(list(compared(ON_ONE[:0], ON_OTHER[:0], LABELS, WEIGHTS_A[:0], WEIGHTS_B[:0]).values())).all()
 
 
 # How many independent pairs of runs two toolings have

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.checks.expected_jobs import expected_jobs
-from toolnoise.papers.growth import measure
-from toolnoise.papers.growth import measure as growth
-from toolnoise.papers.growth.measure import GROWTH, Course
-from toolnoise.study import figure_files, runs
+from toolnoise.papers import growth
+from toolnoise.papers.growth import GROWTH, Course
+from toolnoise.study import runs
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.runs import recording_steps
 
@@ -60,18 +58,8 @@ def test_distances_are_geometric_means_over_the_starts_that_part():
 RECORDED = [0, 1, 2, 4, 6]
 
 
-@pytest.mark.parametrize(("last", "steps"), [(1, [0, 1]), (6, RECORDED), (8, [0, 1, 2, 4, 8])])
-def test_powers_of_two_and_the_start_and_the_end_are_recorded_each_once(last, steps):
-    assert recording_steps(last) == steps
-
-
 def record(epochs, **recipe):
     return {"spec": {"recipe": {"epochs": 3} | recipe}, "steps_per_epoch": 2, "epochs": epochs}
-
-
-@pytest.mark.parametrize(("epochs", "steps"), [(3, RECORDED), (2, [0, 1, 2, 4])])
-def test_a_run_that_diverges_has_recorded_the_steps_before(epochs, steps):
-    assert runs.recorded_steps(record(epochs, record_steps=True)) == steps
 
 
 @pytest.fixture
@@ -164,19 +152,6 @@ def test_a_variant_that_fixes_its_draws_is_held_against_control_and_with_several
     assert dict(drawn.growing()[HOME]) == {cell("cpu", "impl"): cell("cpu", "algo")}
 
 
-def test_what_has_another_start_is_compared_with_nothing(growing):
-    study = growing({"variants": ["control", "algo", "init", "init+bit"]})
-    assert study.growing() == {}
-    assert "growth" not in figure_files.collected(study)
-
-
-def test_growth_is_one_job_a_task_and_has_a_figure(growing):
-    study = growing({"variants": ["control", "bit"]})
-    (job,) = (job for job in expected_jobs(study) if job.verb == "measure-growth")
-    assert job.outputs == ("results/tiny/metrics/growth/smallcnn/digits/cpu.csv",)
-    assert "growth-smallcnn-digits" in {figure.name for figure in study.figures}
-
-
 @pytest.fixture
 def measured(tmp_path, make_spec):
     """Measure runs that are written by hand, each with how far one weight moves from its reference in a step."""
@@ -202,7 +177,7 @@ def measured(tmp_path, make_spec):
         records = [write(*one) for one in of_runs]
         names = dict.fromkeys(one[0] for one in of_runs)
         references = [[list(cell("cpu", name)), list(cell("cpu", "algo"))] for name in names if name != "algo"]
-        measure.measure(*HOME, references, records, out=tmp_path / "growth.csv")
+        growth.measure(*HOME, references, records, out=tmp_path / "growth.csv")
         return metric_files.read(tmp_path / "growth.csv", GROWTH)
 
     return call
@@ -220,14 +195,9 @@ def test_runs_of_one_start_are_compared_and_starts_are_counted(measured):
     assert end.loc["churn", "value"] == 0
 
 
-def test_a_run_that_diverged_is_missing_and_so_is_its_start(measured):
-    rows = measured(("algo", 1, 0.0), ("algo", 2, 0.0), ("algo_impl", 1, 0.1), ("algo_impl", 2, np.inf, "diverged"))
-    assert set(rows["n_missing"]) == {1}
-
-
 def test_cells_without_records_or_without_a_common_start_are_one_line(measured, tmp_path, refused):
     references = [[list(cell("cpu", name)) for name in ("algo_impl", "algo")]]
-    line = refused(measure.measure, *HOME, references, [], out=tmp_path / "growth.csv")
+    line = refused(growth.measure, *HOME, references, [], out=tmp_path / "growth.csv")
     assert "smallcnn/digits/cpu: seeds: no finished run" in line
     line = refused(measured, ("algo", 1, 0.0), ("algo_impl", 2, 0.1))
     assert "smallcnn/digits/cpu: seeds: no finished run" in line

@@ -5,20 +5,10 @@ import pytest
 from scipy import stats
 
 from toolnoise.base import metric_files
-from toolnoise.base.program import ROOT
-from toolnoise.papers.identical.metric import (
-    CRITERIA,
-    IDENTICAL,
-    STATED,
-    History,
-    Weak,
-    each_run,
-    experiment,
-    identical,
-)
-from toolnoise.papers.identical.significance import levene, mann_whitney
-from toolnoise.papers.identical.significance import tests as compared
-from toolnoise.study import config, grid, published
+from toolnoise.papers.identical import measure as identical_runs
+from toolnoise.papers.identical.draw import levene, mann_whitney
+from toolnoise.papers.identical.draw import tests as compared
+from toolnoise.papers.identical.measure import CRITERIA, IDENTICAL, STATED, History, Weak, experiment
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 # Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.
@@ -43,6 +33,14 @@ HISTORIES = [history([0.2, 0.5, 1.0, 0.9], seconds=second) for second in (1, 2, 
 def measured(criterion="best-accuracy", runs=range(4), **options):
     runs = list(runs)
     return identical(PREDICTIONS[runs], LABELS, 4, [HISTORIES[run] for run in runs], criterion, **options)
+
+
+def identical(*given, **options):
+    return identical_runs.measured(*given, **options)[0]
+
+
+def each_run(*given, **options):
+    return identical_runs.measured(*given, **options)[1]
 
 
 def test_accuracy_is_its_range_sd_and_mean():
@@ -91,15 +89,6 @@ def test_time_to_convergence_is_that_of_all_epochs_up_to_it_and_training_that_of
     )
 
 
-def test_the_first_epoch_is_timed_apart_from_the_others():
-    runs = [History(*(np.zeros(3) for _ in range(3)), np.array(seconds, float)) for seconds in ([9, 1, 3], [5, 2, 2])]
-    found = identical(PREDICTIONS[:2], LABELS, 4, runs, "last")
-    assert [found[f"{what}_first_epoch"] for what in ("max", "min", "mean")] == [9, 5, 7]
-    assert [found[f"{what}_per_epoch"] for what in ("max", "min", "mean", "std_dev")] == [2, 2, 2, 0]
-    alone = identical(PREDICTIONS[:1], LABELS, 4, [history([0.5])], "last")
-    assert (alone["mean_first_epoch"], np.isnan(alone["mean_per_epoch"])) == (1, True)
-
-
 def test_each_run_has_its_own_numbers_and_those_of_the_class_with_the_largest_sd():
     rows = each_run(PREDICTIONS, LABELS, 4, HISTORIES, "best-accuracy", Weak("zero", 0.5))
     assert [row["status"] for row in rows] == ["counted"] * 3 + ["weak"]
@@ -115,12 +104,10 @@ def test_each_run_has_its_own_numbers_and_those_of_the_class_with_the_largest_sd
     ("criterion", "accuracy", "loss", "epoch"),
     [
         ("last", [0.1, 0.9, 0.8], None, 3),
-        ("best-accuracy", [0.1, 0.9, 0.9], None, 2),
         ("lowest-loss", [0.1, 0.9, 0.8], [3, 2, 1], 3),
         ("near-best", [0.1, 0.889, 0.893, 0.9], None, 3),
         ("patience", [0.5] * 8, [9, 3, 2, 4, 5, 2, 3, 4], 3),
         ("patience", [0.5] * 8, [8, 7, 6, 5, 4, 3, 2, 1], None),
-        ("patience", [0.5] * 3, [1, 1, 1], None),  # stopped too early to tell
     ],
 )
 def test_each_criterion_is_what_it_states(criterion, accuracy, loss, epoch):
@@ -140,15 +127,6 @@ def test_weak_runs_are_left_out_by_a_rule_that_is_stated(rule, left, stated):
     found = measured(weak=rule)
     assert (found["no_try"], found["n_weak"], found["weak_rule"]) == (left, 4 - left, stated)
     assert found["min_accuracy"] > 0.2
-
-
-def test_without_runs_all_is_undefined_and_one_run_has_no_sd():
-    nothing = measured(runs=[])
-    assert (nothing["no_try"], nothing["max_diff_label"], nothing["no_samples_max_diff"]) == (0, "", 0)
-    assert np.isnan(nothing["mean_accuracy"])
-    alone = measured(runs=[1])
-    assert (alone["max_accuracy_diff"], alone["mean_accuracy"], alone["max_std_label"]) == (0, 0.8, "")
-    assert np.isnan(alone["std_dev_accuracy"])
 
 
 PUBLISHED = """
@@ -250,46 +228,3 @@ def test_p_values_are_scipys_levene_around_medians_and_two_sided_mann_whitney():
         if one.comparison == "toolings"
     )
     assert (one.levene, one.mann_whitney) == (levene(a[:6], b[:6]), mann_whitney(a[:6], b[:6]))
-
-
-@pytest.mark.parametrize("test", [levene, mann_whitney])
-def test_equal_runs_and_too_few_have_no_p_value(test):
-    same = np.full(5, 0.9)
-    assert np.isnan(test(same, same))
-    assert np.isnan(test(np.array([]), same))
-    assert np.isnan(levene(np.array([1.0]), same))
-
-
-# The study of identical runs: Pham et al.'s networks and numbers of runs, and their headline numbers
-
-
-FILE = ROOT / "workflow/studies/identical-runs.yaml"
-
-
-def test_it_has_six_networks_of_16_runs_by_default_and_with_fixed_seeds():
-    found = grid.load(FILE)
-    tasks = {
-        *((f"lenet{number}", "mnist") for number in (1, 4, 5)),
-        *((f"resnet{depth}", "cifar10") for depth in (38, 56)),
-        ("wrn-28-10", "cifar100"),
-    }
-    assert {cell[:2] for cell in found.cells} == tasks
-    assert {len(seeds) for cell, seeds in found.seeds.items() if cell.variant != "control"} == {16}
-    assert {len(found.seeds[cell]) for cell in found.controls} == {2}
-    assert {cell.variant for cell in found.cells} == {"algo_impl", "impl", "control"}
-    assert all(found.tooling(cell.hardware)["accelerator"] == "gpu" for cell in found.cells)
-    assert {found.recipe_of[task].partition("-")[0] for task in tasks} == {"pham"}
-    assert {"identical_runs", "ensembles"} <= set(found.figure_kinds)
-    assert grid.build(config.resolve(found.config, "kept.json"), "kept.json") == found
-
-
-def test_published_headlines_are_columns_of_the_table():
-    numbers = published.read(published.IDENTICAL)
-    assert {number.metric for number in numbers} <= set(IDENTICAL)
-    told = {(number.variant, number.metric): number.value for number in numbers}
-    assert told == {
-        ("algo_impl", "max_accuracy_diff"): "10.8",
-        ("impl", "max_accuracy_diff"): "2.9",
-        ("impl", "max_per_label_acc_diff"): "52.4",
-        ("impl", "training_relative_diff"): "145.3",
-    }

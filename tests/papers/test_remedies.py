@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from toolnoise import streams
 from toolnoise.base import arrays, metric_files
 from toolnoise.datasets.prepared import Split
-from toolnoise.formulas.stability import stability
-from toolnoise.formulas.weights import apart
-from toolnoise.papers.remedies import measure as measures_remedies
-from toolnoise.papers.remedies.dump import seen
-from toolnoise.papers.remedies.measure import MEASURES, REMEDIES, measure_runs, reduction, variability_reduction
-from toolnoise.study import config, published
+from toolnoise.papers import remedies as measures_remedies
+from toolnoise.papers.remedies import MEASURES, REMEDIES, measure_runs, reduction, variability_reduction
+from toolnoise.papers.remedy_dump import each_view
+from toolnoise.study import published
 from toolnoise.study.cells import Cell
-from toolnoise.study.remedies import PLAIN, SETS, View, remedies
+from toolnoise.study.remedies import SETS
 
 # The score that Summers & Dinneen report without a formula, against their own table
 
@@ -34,12 +31,6 @@ def table(item):
     return found
 
 
-def test_every_number_says_where_it_was_read_and_stands_once():
-    assert len({(one.item, one.metric) for one in NUMBERS}) == len(NUMBERS) == 2 * 9 * 5 + 8
-    assert {one.evidence for one in NUMBERS} == {"R"}
-    assert all(one.source.startswith("doi:10.5281/zenodo.6574623") for one in NUMBERS)
-
-
 def test_the_score_gives_all_eight_published_values():
     remedies = table("remedies")
     single = remedies.pop("single")
@@ -48,16 +39,8 @@ def test_the_score_gives_all_eight_published_values():
     assert found == [round(100 * remedied["variability_reduction"]) for remedied in remedies.values()]
 
 
-def test_a_pair_that_loses_by_being_averaged_is_as_far_from_equal_runs_as_one_that_gains():
-    single = table("remedies-replicated")["single"]
-    lost = single | {"ensemble_accuracy_change": -single["ensemble_accuracy_change"]}
-    assert variability_reduction(single, lost) == 0
-
-
 # Our own runs.
 
-STREAM = streams.key(0, "init", 1)
-SPREADS = ("sd", "sd_robust")
 LABELS = np.arange(150) % 3
 DRAWS = np.random.Generator(np.random.Philox(5))
 COMMON = DRAWS.normal(size=(150, 3)) + 1.2 * np.eye(3)[LABELS]
@@ -95,27 +78,6 @@ def test_the_five_measures_are_those_of_loops_over_runs_and_pairs(logits):
     assert set(found) == set(MEASURES)
     for name in MEASURES:
         assert found[name] == pytest.approx(wanted[name], rel=1e-6), name
-
-
-def test_without_each_run_they_are_those_of_the_other_runs():
-    found = measure_runs(SINGLE, LABELS).measures_without_each
-    for run in range(7):
-        others = measure_runs(np.delete(SINGLE, run, axis=0), LABELS).measures
-        for name in MEASURES:
-            assert found[name][run] == pytest.approx(others[name], rel=1e-12), name
-
-
-def test_its_rows_are_those_of_a_cells_stability():
-    rows = measure_runs(SINGLE, LABELS).rows()
-    given = SINGLE.argmax(axis=2), LABELS, SINGLE.shape[2], {}, apart(np.zeros((7, 2))), STREAM
-    stable = {row[:2]: row[2] for row in stability(*given, scores=SINGLE)}
-    assert {name for name, *_ in rows} == {
-        *(f"{rate}_{what}" for rate in ("accuracy", "cross_entropy") for what in ("mean", *SPREADS)),
-        *("churn", "correlation_pearson", "correlation_spearman"),
-        *("ensemble_accuracy_change", "ensemble_cross_entropy_change"),
-    }
-    for name, group, estimate in rows:
-        assert estimate == stable[name, group], name
 
 
 def by_dropping(pairs):
@@ -156,52 +118,16 @@ def test_there_is_a_reduction_of_runs_with_pairs_that_are_not_equal_and_an_inter
 # Sets of remedies
 
 
-SIZES = {
-    "flip": 2,
-    "crops9": 9,
-    "crops25": 25,
-    "crops81": 81,
-    "crops9-16": 9,
-    "flip+crops9": 18,
-    "flip+crops25": 50,
-    "flip+crops81": 162,
-    "flip+crops9-16": 18,
-}
-
-
-def test_each_set_has_its_number_of_views_and_the_image_as_it_is_among_them():
-    assert {name: len(set(members)) for name, members in SETS.items()} == SIZES
-    assert all(len(members) == SIZES[name] and PLAIN in members for name, members in SETS.items())
-
-
-def test_crops_reach_as_far_as_their_padding_at_their_stride():
-    shifts = {name: sorted({view.down for view in SETS[name]}) for name in ("crops9", "crops25", "crops81")}
-    assert shifts == {"crops9": [-1, 0, 1], "crops25": [-4, -2, 0, 2, 4], "crops81": list(range(-4, 5))}
-    assert set(SETS["crops25"]) < set(SETS["crops81"])
-
-
 def test_imagenets_nine_crops_are_the_corners_and_middles_of_256_pixels():
     """Their crop_imagenet: rows and columns that begin at 0, 16 and 32 of 256, with nothing from beyond the edge."""
     assert (
         {view.down + 16 for view in SETS["crops9-16"]} == {view.right + 16 for view in SETS["crops9-16"]} == {0, 16, 32}
     )
     pixels = np.arange(256 * 256, dtype=np.float32).reshape(1, 256, 256, 1)
-    for view, found in seen(pixels, 32, SETS["flip+crops9-16"], beyond=np.nan):
+    for view, found in each_view(pixels, 32, SETS["flip+crops9-16"], beyond=np.nan):
         row, column = view.down + 16, view.right + 16
         whole = pixels[:, row : row + 224, column : column + 224]
         assert np.array_equal(found, whole[:, :, ::-1] if view.mirrored else whole)
-
-
-def test_the_schema_knows_every_set_and_no_other():
-    assert config.schema()["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] == list(SETS)
-
-
-def test_runs_of_one_cycle_have_views_alone_and_others_their_snapshots_alone_and_with_each():
-    assert remedies(["flip", "crops9"], 1) == ("flip", "crops9")
-    assert remedies([], 1) == ()
-    assert remedies([], 5) == ("snapshots",)
-    wanted = ("flip", "flip+crops9", "snapshots", "snapshots+flip", "snapshots+flip+crops9")
-    assert remedies(["flip", "flip+crops9"], 5) == wanted
 
 
 def by_pixel(image, margin, view, beyond=0):
@@ -220,7 +146,7 @@ def by_pixel(image, margin, view, beyond=0):
 @pytest.mark.parametrize(("name", "margin"), [("flip+crops25", 0), ("flip+crops25", 3), ("crops9", 1)])
 def test_a_view_is_the_moved_window_with_zeros_beyond_the_stored_image(name, margin):
     images = np.random.Generator(np.random.Philox(1)).normal(size=(3, 7, 6, 2)).astype(np.float32)
-    shown = list(seen(images, margin, SETS[name]))
+    shown = list(each_view(images, margin, SETS[name]))
     assert [view for view, _ in shown] == list(SETS[name])
     for view, found in shown:
         assert np.array_equal(found, np.stack([by_pixel(image, margin, view) for image in images]))
@@ -231,29 +157,9 @@ def test_a_view_of_a_recipe_with_black_padding_shows_black_beyond_the_image():
     split = Split(pixels, np.zeros(3, np.int32), normalise="cifar10")
     black = split.beyond({"padding": "black"})
     np.testing.assert_allclose(black, np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]), rtol=1e-6)
-    for view, found in seen(split.images, 0, SETS["crops9"], black):
+    for view, found in each_view(split.images, 0, SETS["crops9"], black):
         assert np.array_equal(found, np.stack([by_pixel(image, 0, view, black) for image in split.images]))
     assert not split.beyond({}).any()
-
-
-@pytest.mark.parametrize("view", [View(1, -2, mirrored=False), View(-2, 0, mirrored=True)])
-def test_a_view_is_the_crop_that_training_makes_at_that_place(view):
-    """Training pads by its recipe's `crop` and begins the window at a planned offset, then mirrors."""
-    crop, images = 2, np.arange(5 * 5, dtype=np.float32).reshape(1, 5, 5, 1) + 1
-    padded = np.pad(images[0], ((crop, crop), (crop, crop), (0, 0)))
-    row, column = crop + view.down, crop + view.right
-    trained = padded[row : row + 5, column : column + 5]
-    ((_, found),) = seen(images, 0, [view])
-    assert np.array_equal(found[0], trained[:, ::-1] if view.mirrored else trained)
-
-
-def test_text_is_seen_as_it_is_and_in_no_other_way():
-    tokens = np.arange(12).reshape(3, 4)
-    ((view, found),) = seen(tokens, 0, [PLAIN])
-    assert view == PLAIN
-    np.testing.assert_array_equal(found, tokens)
-    with pytest.raises(AssertionError):
-        list(seen(tokens, 0, SETS["flip"]))
 
 
 CELL = Cell("mine", "digits", "cpu", "algo_impl")

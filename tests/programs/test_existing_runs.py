@@ -84,8 +84,8 @@ def test_adopt_refuses_what_a_study_cannot_measure(saved, drawn, refused):
     )
 
 
-@pytest.mark.parametrize(("one", "other"), [("lr≤1e-3", "lr≥1e-3"), ("a" * 64 + "b", "a" * 64 + "c")])
-def test_adopt_refuses_names_that_a_study_cannot_tell_apart(one, other, here, refused):
+def test_adopt_refuses_names_that_a_study_cannot_tell_apart(here, refused):
+    one, other = "lr≤1e-3", "lr≥1e-3"
     (here / "a.csv").write_text(f"arm,acc\n{one},0.9\n{one},0.8\n{other},0.7\n{other},0.6\n")
     line = refused(existing_runs.adopt, "a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
     assert line.startswith(f"a.csv: arm: found {one!r} and {other!r}, both ")
@@ -118,13 +118,7 @@ def test_adopt_refuses_runs_with_their_examples_in_different_orders(saved, drawn
             ("model,seed,acc", "a,1,0.1", "b,2,0.5"),
             "--arm-column: missing, and no column is named arm; one of these: model;",
         ),
-        (
-            ("arm,Seed,acc", "a,1,0.1", "a,1,0.5"),
-            "--seed-column: missing, and no column is named seed; one of these: Seed;",
-        ),
-        (("arm,seed,dataset,acc", "a,1,c10,0.9", "a,2,c100,0.5"), "dataset: found several in one arm; a table for"),
         (("arm,run,acc", "a,1,0.1", "a,Std. dev,0.1"), "line 3: run: found 'Std. dev'; a finished run"),
-        ((",acc", "0,0.1", "mean,0.1"), "line 3: found 'mean'; a finished run in each line"),
         (("arm,seed,status,acc", "a,1,finished,0.9", "a,2,FAILED,0.5"), "line 3: status: found 'FAILED'; a finished"),
         (("arm,seed,acc", "a,1,0.9", "a,2,0.8", "b,1,91"), "acc: found 91 to 91 in b, and 0.8 to 0.9 in a; one scale"),
     ],
@@ -132,19 +126,6 @@ def test_adopt_refuses_runs_with_their_examples_in_different_orders(saved, drawn
 def test_adopt_refuses_lines_of_a_table_that_are_no_runs(lines, says, here, refused):
     (here / "a.csv").write_text("\n".join(lines) + "\n")
     assert says in refused(existing_runs.adopt, "a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ("arm,seed,epochs,acc", "a,1,71,0.1", "a,2,90,0.5"),
-        ("model,dataset,seed,status,acc", "a,c10,1,done,0.1", "a,c10,2,done,0.5"),
-    ],
-)
-def test_adopt_takes_runs_that_end_at_different_steps_or_have_one_model_and_data_set(lines, here):
-    (here / "a.csv").write_text("\n".join(lines) + "\n")
-    said = existing_runs.adopt("a.csv", "mine", None, existing_runs.Columns(metrics=("acc",)))
-    assert said.startswith(f"mine.yaml: {len(lines) - 1} runs (")
 
 
 def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch, refused):
@@ -187,10 +168,8 @@ def test_seeds_that_a_study_cannot_have_are_numbered_in_their_order(here):
     ("arguments", "says"),
     [
         (["runs/{arm}/{run}.npy"], "found {run}; allowed: {arm} and {seed}"),
-        (["none/{arm}/{seed}.npy"], "no file matches none/{arm}/{seed}.npy"),
         (["runs/{arm}{seed}.npy"], "a pattern such as runs/{arm}/{seed}.npy, with something between its fields"),
         (["runs/{arm}/seed{seed}/preds.npy"], "--labels: missing"),
-        (["y.csv"], "no column 'file'; its columns are label"),
         (["twice.csv"], "found 2 columns 'arm'"),
         (["runs/{arm}/seed{seed}/preds.npy", "--labels", "short.npy"], "39 labels"),
     ],
@@ -208,7 +187,7 @@ def test_what_cannot_be_adopted_is_refused_and_nothing_is_written(
     assert not (folder / "adopted").exists()
 
 
-@pytest.mark.parametrize("name", ["../evil", "/tmp/evil", "", "-x", "x" * 65])
+@pytest.mark.parametrize("name", ["../evil", "", "x" * 65])
 def test_a_name_that_is_no_name_writes_nothing(name, existing_arms, monkeypatch):
     folder, *_ = existing_arms
     monkeypatch.chdir(folder)
@@ -257,32 +236,3 @@ def test_predictions_of_another_program_have_the_churn_and_the_sd_that_numpy_alo
     compared = toolnoise(folder, "compare", *dumps)
     assert compared.returncode == 0, compared.stderr
     assert "in pairs" not in compared.stdout
-
-
-@pytest.mark.long
-def test_a_file_that_was_changed_after_it_was_adopted_is_adopted_again_or_found_by_the_audit(
-    existing_arms, toolnoise, snakemake
-):
-    folder, *_ = existing_arms
-    toolnoise(folder, "adopt", "runs/{arm}/seed{seed}/preds.npy", "--labels", "y.npy", "--name", "mine")
-    (folder / "mine.yaml").write_text((folder / "mine.yaml").read_text() + "figures: [table2]\n")
-    assert snakemake(folder, study="mine.yaml").returncode == 0
-    changed = folder / "adopted/mine/wide/3/logits.npy"
-    np.save(changed, np.load(changed)[::-1])
-    assert "differs from the one here" in toolnoise(folder, "audit", "results/mine").stdout
-
-
-@pytest.mark.long
-def test_an_export_with_metrics_alone_is_a_study_too(tmp_path, toolnoise, snakemake):
-    rows = [("sgd", 1, 0.91, 0.4), ("sgd", 2, 0.93, 0.3), ("sgd", 3, 0.92, 0.5), ("adam", 1, 0.9, 0.2)]
-    rows += [("adam", 2, 0.94, 0.1), ("adam", 3, 0.95, 0.6)]
-    lines = [f'"{name}","{seed}","{accuracy}","{loss}"' for name, seed, accuracy, loss in rows]
-    (tmp_path / "export.csv").write_text('"Group","seed","test/acc","test/loss"\n' + "\n".join(lines) + "\n")
-    options = ["--arm-column", "Group", "--metric", "test/acc", "--metric", "test/loss", "--name", "exported"]
-    done = toolnoise(tmp_path, "adopt", "export.csv", *options)
-    assert done.returncode == 0, done.stderr
-    done = snakemake(tmp_path, study="exported.yaml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = measured(tmp_path, "exported")
-    assert found["adam", "test-acc_sd"] == pytest.approx(np.std([0.9, 0.94, 0.95], ddof=1))
-    assert found["sgd", "test-loss_mean"] == pytest.approx(0.4)

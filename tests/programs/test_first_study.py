@@ -38,15 +38,6 @@ def written(kind=None):
     return SimpleNamespace(said=said, study=config.read_yaml("study.yaml"))
 
 
-def test_a_folder_whose_name_yaml_would_change_has_it_in_quotes(folder, monkeypatch):
-    (folder / "010").mkdir()
-    monkeypatch.chdir(folder / "010")
-    for module in ("no.py", "on.py"):
-        (folder / "010" / module).write_text(BUILDER)
-    found = written().study
-    assert (found["study"], list(found["models"])) == ("010", ["no", "on"])
-
-
 def test_a_program_is_found_with_its_options(folder):
     (folder / "fit 'it.py").write_text(SEEDED)
     (folder / "evaluate.py").write_text("print('no seed')\n")
@@ -71,19 +62,6 @@ def test_the_sources_of_programs_with_toolnoises_helpers_are_found(folder, name,
     assert model == {"command": "python train.py", "sources": sources}
 
 
-def test_of_several_programs_one_that_trains_is_taken_and_without_one_an_example_is_written(folder):
-    (folder / "broken.py").write_text("def (:\n")
-    found = written("command")
-    assert "this is an example" in found.said
-    assert "{init}" in found.study["models"]["mine"]["command"]
-    (folder / "study.yaml").unlink()
-    for name in ("finetune.py", "train_all.py"):
-        (folder / name).write_text("import os\nos.environ['TOOLNOISE_SEED_INIT']\n")
-    found = written()
-    assert found.study["models"]["mine"]["command"] == "python train_all.py"
-    assert "finetune.py may be meant instead" in found.said
-
-
 def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(folder):
     (folder / "nets.py").write_text(f"{BUILDER}raise SystemExit('nothing is imported')\n")
     found = written()
@@ -97,20 +75,6 @@ def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(fo
     (folder / "nets.py").write_text(BUILDER + BUILDER.replace("build", "wide"))
     assert list(written().study["models"]) == ["nets", "nets-wide"]
     assert {cell.model for cell in grid.load("study.yaml").cells} == {"nets", "nets-wide"}
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("from tensorflow import keras\ndef one(a, b):\n    net = keras.Model(a, b)\n    return net\n", True),
-        ("from keras import Model\ndef one(a, b, *, depth=2):\n    return Model(a, b)\n", True),
-        ("import keras\ndef one(a):\n    return keras.Model(a)\n", False),
-        ("import torch\ndef one(a, b):\n    return Model(a, b)\n", False),
-    ],
-)
-def test_a_builder_takes_a_shape_and_classes_and_returns_a_keras_model(folder, source, found):
-    (folder / "nets.py").write_text(source)
-    assert ("Found nets:one" in written("builder").said) == found
 
 
 def test_data_of_the_folder_are_found(folder):
@@ -152,10 +116,3 @@ def test_the_python_that_a_person_starts_is_recorded_unless_it_is_the_workflows(
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     study = written().study
     assert (study.get("hardware"), study["grid"][0]["hardware"]) == (None, ["command"])
-
-
-def test_a_program_that_leaves_nothing_in_its_folder_is_told_so_before_it_runs(folder, monkeypatch, capsys):
-    (folder / "train.py").write_text("parser.add_argument('--seed')\n")
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
-    written()
-    assert "train.py: warning: it leaves nothing in TOOLNOISE_OUT, as a study needs;" in capsys.readouterr().err

@@ -165,20 +165,6 @@ def test_its_audit_is_clean_and_its_script_and_what_that_imports_are_in_the_stat
     assert {"programs/train.py", "programs/data.py"} <= {one["name"] for one in made_of}
 
 
-def test_a_run_is_made_again_from_its_statement(programs, toolnoise):
-    done = toolnoise(programs, "rebuild", f"{RUN}/algo/2")
-    assert "reproduced: run-program" in done.stdout, done.stdout + done.stderr
-
-
-def test_a_changed_script_runs_again_and_nothing_else_does(programs, snakemake, tmp_path):
-    folder = shutil.copytree(programs, tmp_path / "copy", symlinks=True)
-    planned = snakemake(folder, "-n")
-    assert "Nothing to be done" in planned.stdout + planned.stderr
-    (folder / "programs/data.py").write_text(DATA + "# changed\n")
-    planned = snakemake(folder, "-n")
-    assert "run_program" in planned.stdout + planned.stderr
-
-
 UNSEEDED = PROGRAM.replace("np.random.default_rng(shuffle)", "np.random.default_rng()")
 
 
@@ -192,16 +178,6 @@ def test_a_program_that_is_not_reproducible_stops_at_the_gate_and_is_told_why(wr
     assert "1 of 1 tensors, the first is dense" in log
     # Nothing varies before the gate is passed.
     assert not (folder / RUN / "algo").exists()
-
-
-def test_a_program_that_fails_ends_in_one_line_with_its_last_lines(write_study, snakemake, tmp_path):
-    folder = write(tmp_path / "failing", write_study, program="print('so far'); raise SystemExit('no data')")
-    done = snakemake(folder)
-    assert done.returncode != 0
-    # Any run may be the first, and the others then do not start.
-    log = next((folder / "logs/programs/run-program/mine/outcome/command").rglob("*.log")).read_text()
-    assert "python: ended with exit code 1; its last lines: so far | no data" in log
-    assert "Traceback" not in log
 
 
 # Its state after each epoch is in its checkpoint folder, where it counts its starts, too. The first run is killed
@@ -274,15 +250,6 @@ def test_a_program_runs_in_the_environment_of_its_tooling_which_is_recorded(run,
     assert observed["python"] == platform.python_version()
     # It has no packages: neither this environment's frameworks nor others.
     assert (observed["versions"], observed["packages_sha256"]) == ({}, "")
-
-
-def test_a_program_is_ended_at_its_time_limit(write_study, snakemake, tmp_path):
-    models = {"mine": STUDY["models"]["mine"] | {"limit": 0.05}}
-    folder = write(tmp_path / "slow", write_study, STUDY | {"models": models}, "import time; time.sleep(600)")
-    done = snakemake(folder, f"{RUN}/control/1/run.json")
-    assert done.returncode != 0
-    log = (folder / "logs/programs/run-program/mine/outcome/command/control/1.log").read_text()
-    assert "python: still runs after 3 s; a higher limit" in log
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from toolnoise.datasets import preparation, prepared, streaming
 from toolnoise.datasets.readers import faces as faces_reader
 from toolnoise.datasets.readers import originals
 from toolnoise.epoch_plan import plan_epoch
-from toolnoise.papers.remedies import dump
+from toolnoise.papers import remedy_dump
 from toolnoise.study.remedies import PLAIN, SETS
 
 DIGITS = {"reader": "digits", "test_examples": 500}
@@ -438,7 +438,7 @@ def test_a_network_is_tested_on_the_middles(path, folder):
 def test_a_view_of_an_original_is_the_middle_moved_by_pixels_of_what_is_seen(path, folder):
     """Of 24 pixels seen, 1 is a fourteenth of 14 of the original's; a middle may reach the edge and not go beyond."""
     test = prepared.load(path).test
-    views = list(dump._shown(test, sorted(SETS["flip+crops9"]), np.zeros(3)))
+    views = list(remedy_dump._each_view_of_split(test, sorted(SETS["flip+crops9"]), np.zeros(3)))
     assert [view for view, _ in views] == sorted(SETS["flip+crops9"])
     for number, content in enumerate(contents(folder, "test")):
         pixels = np.array(Image.open(io.BytesIO(content)).convert("RGB"))

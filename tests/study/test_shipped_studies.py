@@ -5,8 +5,8 @@ import pytest
 
 from toolnoise import epoch_plan
 from toolnoise.base.program import ROOT
+from toolnoise.papers import paper_items
 from toolnoise.papers.notebook_values import recipe_differences
-from toolnoise.papers.published import paper_items
 from toolnoise.study import config, grid, published
 from toolnoise.study.cells import Cell
 

@@ -16,8 +16,8 @@ from toolnoise.dumps import stacks
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.frameworks.measure import FRAMEWORKS, PARTINGS
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING
-from toolnoise.papers.overhead.metric import OVERHEAD
-from toolnoise.papers.remedies.measure import REMEDIES
+from toolnoise.papers.overhead.measure import OVERHEAD
+from toolnoise.papers.remedies import REMEDIES
 
 pytest.importorskip("jax")
 

@@ -21,7 +21,7 @@ from snakemake import cli
 from snakemake_executor_plugin_slurm import partitions
 
 from toolnoise.base.program import ROOT
-from toolnoise.papers.published import paper_items
+from toolnoise.papers import paper_items
 
 PROFILES = ROOT / "workflow/profiles"
 SLURM = ("slurm", "slurm-p100", "slurm-v100", "slurm-rtx5000", "slurm-t4")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from snakemake.utils import update_config
 from toolnoise.papers import notebook_values
-from toolnoise.papers.published import paper_items
+from toolnoise.papers import paper_items
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput, errors_in_one_line, warn_once
 from toolnoise.base.files import canonical_sha256

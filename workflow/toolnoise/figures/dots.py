@@ -6,7 +6,7 @@ has its number beside it.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -57,9 +57,10 @@ KEYS = {
     "ring": ("not explained by size", {"marker": "o", "linestyle": "none", **RING}),
     "alone": ("SD, infinite test set", DIAMOND | {"markeredgewidth": 0.8}),
 }
+NOTHING: Mapping = MappingProxyType({})
 
-Lines = dict[tuple[str, str], float]
-Values = Mapping[tuple[str, str], float]
+Place = tuple[str, str]  # the heading of a line, and its variant
+Lines = dict[Place, float]
 
 
 def lines(rows: pd.DataFrame) -> Lines:
@@ -72,19 +73,13 @@ def lines(rows: pd.DataFrame) -> Lines:
 
 
 def page(at: Lines, measures: int, width: float = sheets.COLUMN) -> tuple[Figure, Sequence[Axes]]:
-    """An empty figure with a panel per measure, its lines named on the left."""
-    figure, axes = sheets.sheet(measures, height_of(at), measures, width)
-    name_lines(axes, at)
-    return figure, axes
+    """An empty figure with a panel per measure, its lines named on the left and their headings shaded.
 
-
-def height_of(at: Lines) -> float:
-    """The inches that a panel of these lines needs."""
-    return LINE * len(at) + 0.72
-
-
-def name_lines(axes: Sequence[Axes], at: Lines) -> None:
-    """Name the lines of panels on the left of the first in each row of panels, and shade their headings."""
+    Without a measure that can be drawn it has no panels: its title and notes say so.
+    """
+    if not measures:
+        return sheets.without_panels(width), []
+    figure, axes = sheets.sheet(measures, LINE * len(at) + 0.72, measures, width)
     written = {height: style.variant_name(line) for (_, line), height in at.items() if line}
     for panel, after in itertools.zip_longest(axes, axes[1:]):
         first = panel.get_subplotspec().is_first_col()
@@ -110,26 +105,30 @@ def name_lines(axes: Sequence[Axes], at: Lines) -> None:
             text = {"va": "center", "size": SMALL + 0.5, "weight": "bold", "zorder": 5, "in_layout": False}
             for height, heading in headings.items():
                 panel.text(0.015, height, heading, transform=corner, **text)
+    return figure, axes
 
 
 def measure(
     panel: Axes,
     rows: pd.DataFrame,
     at: Lines,
-    runs: Mapping[tuple[str, str], Iterable[float]] | None = None,
-    chance: Values | None = None,
-    alone: Values | None = None,
+    runs: Mapping[Place, Iterable[float]] = NOTHING,
+    chance: Mapping[Place, float] = NOTHING,
+    alone: Mapping[Place, float] = NOTHING,
+    expected: Mapping[Place, tuple[float, float]] = NOTHING,
+    hollow: Collection[Place] = (),
+    ringed: Collection[Place] = (),
     palette: Mapping[str, str] = style.PALETTE,
 ) -> None:
     """One metric on its panel: an estimate with its interval on each line.
 
-    `runs` are the runs' own values, `chance` what an estimate would be by chance alone and `alone` what it would be
-    without that chance, by place and variant.
+    A ratio has a logarithmic axis with a line at 1; an exact zero stands at its left end. `runs` are the runs' own
+    values, `chance` what an estimate would be by chance alone, `alone` what it would be without that chance, and
+    `expected` its range. Values of `ringed` have a red ring; those of `hollow` cannot be told from 1.
     """
-    shown = style.MEASURES[rows["metric"].iloc[0]]
-    single = {key: shown.scale * np.asarray(list(values)) for key, values in (runs or {}).items()}
-    right, left = _ends(rows, single, shown.scale)
-    panel.set_xlim(left - 0.05 * (right - left) * (left < 0), right + 0.04 * (right - left))
+    shown, is_ratio = style.MEASURES[rows["metric"].iloc[0]], rows["metric"].iloc[0].endswith("_ratio")
+    single = {key: shown.scale * np.asarray(list(values)) for key, values in runs.items()}
+    left, right = _log_ends(panel, rows, expected) if is_ratio else _ends(panel, rows, single, shown.scale)
     for row in rows.itertuples():
         key, height, tint = (row.place, row.variant), at[row.place, row.variant], style.colour(row.variant, palette)
         value, low, high = shown.scale * np.array([row.value, row.ci_low, row.ci_high])
@@ -138,96 +137,60 @@ def measure(
             panel.plot(
                 kept, np.full(len(kept), height + BELOW), color=tint, clip_on=False, zorder=3.5, label="run", **RUN
             )
+        least, most = expected.get(key, (np.nan, np.nan))
+        if least < most:
+            bar = [height - 0.36, height + 0.36]
+            panel.fill_betweenx(bar, max(least, left), min(most, right), zorder=1.5, label="expected", **EXPECTED)
         interval(panel, height, low, high, right, left, level=True, tint=tint)
-        for place, mark in ((chance, "chance"), (alone, "alone")):
-            other = shown.scale * (place or {}).get(key, np.nan)
-            if not value or np.isnan(other) or (mark == "chance" and other <= 0):
-                continue
-            other = min(max(other, left), right)
-            if mark == "chance":
-                panel.plot([other, other], [height - 0.45, height + 0.45], zorder=3.8, label=mark, **CHANCE)
-            else:
-                panel.plot(other, height, clip_on=False, zorder=4.5, label=mark, markeredgewidth=0.8, **DIAMOND)
-        point(panel, value, height, tint, np.nanmax([value, min(np.nan_to_num(high), right), 0]), right)
-    panel.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+        by_chance, by_itself = (shown.scale * others.get(key, np.nan) for others in (chance, alone))
+        if value > 0 and by_chance > 0:
+            by_chance = min(max(by_chance, left), right)
+            panel.plot([by_chance] * 2, [height - 0.45, height + 0.45], zorder=3.8, label="chance", **CHANCE)
+        if value > 0 and not np.isnan(by_itself):
+            place = min(max(by_itself, left), right)
+            panel.plot(place, height, clip_on=False, zorder=4.5, label="alone", markeredgewidth=0.8, **DIAMOND)
+        if np.isnan(value):
+            _note(panel, 1 if is_ratio else 0, height, "n/a")
+            continue
+        mark = "zero" if value == 0 else "untold" if key in hollow else "estimate"
+        panel.plot(max(value, left), height, color=tint, clip_on=False, zorder=4.2, label=mark, **LOOKS[mark])
+        if value == 0 or (0 < value < UNSEEN * right and not is_ratio):
+            _note(panel, left if is_ratio else np.nanmax([value, min(high, right), 0]), height, f"{value:.2g}")
+        if key in ringed:
+            panel.plot(max(value, left), height, "o", clip_on=False, zorder=5, label="ring", **RING)
     panel.set_xlabel(shown.unit, size=SMALL)
     panel.set_title(shown.name, size=8.5)
 
 
-def point(panel: Axes, value: float, height: float, tint: str, end: float, right: float) -> None:
-    """An estimate: a dot, an open square with a 0 for an exact zero, or n/a; and its number if it looks like zero."""
-    if np.isnan(value):
-        note(panel, 0, height, "n/a")
-        return
-    mark = "zero" if value == 0 else "estimate"
-    panel.plot(value, height, color=tint, clip_on=False, zorder=4.2, label=mark, **LOOKS[mark])
-    if value == 0 or 0 < value < UNSEEN * right:
-        note(panel, end, height, f"{value:.2g}")
-
-
-def note(panel: Axes, x: float, height: float, text: str) -> None:
+def _note(panel: Axes, x: float, height: float, text: str) -> None:
     """Write a short text on the right of a mark."""
     words = {"textcoords": "offset points", "va": "center", "size": SMALL, "color": style.SOFT, "zorder": 5}
     panel.annotate(text, (x, height), (5, 0), **words)
 
 
-def _ends(rows: pd.DataFrame, runs: Mapping[tuple[str, str], np.ndarray], scale: float) -> tuple[float, float]:
-    """Where the intervals end: the largest of the values and their runs fits, and an interval within reason."""
+def _ends(panel: Axes, rows: pd.DataFrame, runs: Mapping[Place, np.ndarray], scale: float) -> tuple[float, float]:
+    """Where intervals end on a linear axis: the largest value and its runs fit, and an interval within reason."""
     largest = scale * rows["value"].max()
     single = [values[~np.isnan(values)].max() for values in runs.values() if (~np.isnan(values)).any()]
     most = np.nanmax([scale * rows["ci_high"].max(), largest, 0])
-    right = np.nanmax([min(most, REACH * np.nan_to_num(largest)), *single])
-    least = np.nanmin([scale * rows[["value", "ci_low"]].min().min(), 0])
-    return (right or 1.0), max(least, -(right or 1.0))
+    right = np.nanmax([min(most, REACH * np.nan_to_num(largest)), *single]) or 1.0
+    left = max(np.nanmin([scale * rows[["value", "ci_low"]].min().min(), 0]), -right)
+    panel.set_xlim(left - 0.05 * (right - left) * (left < 0), right + 0.04 * (right - left))
+    panel.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    return left, right
 
 
-def ratios(
-    panel: Axes,
-    rows: pd.DataFrame,
-    at: Lines,
-    chance: Values | None = None,
-    palette: Mapping[str, str] = style.PALETTE,
-    ringed: Iterable[tuple[str, str]] = (),
-    hollow: Iterable[tuple[str, str]] = (),
-    expected: Mapping[tuple[str, str], tuple[float, float]] = MappingProxyType({}),
-) -> None:
-    """One ratio on its panel, on a logarithmic axis with a line at 1; an exact zero stands at the axis' left end.
-
-    Values of `ringed`, each a place and a variant, have a red ring; those of `hollow` cannot be told from 1.
-    Behind each value lies its range of `expected`.
-    """
-    shown = style.MEASURES[rows["metric"].iloc[0]]
-    positive = rows["value"][rows["value"] > 0]
-    positive = [*positive, *(end for ends in expected.values() for end in ends if end > 0)]
+def _log_ends(panel: Axes, rows: pd.DataFrame, expected: Mapping[Place, tuple[float, float]]) -> tuple[float, float]:
+    """The same on the logarithmic axis of a ratio."""
+    positive = [*rows["value"][rows["value"] > 0], *(end for ends in expected.values() for end in ends if end > 0)]
     least, most = (min(positive), max(positive)) if positive else (1.0, 1.0)
     left = min(1 / 1.3, max(np.nanmin([rows["ci_low"].min(), least]), least / LOG_REACH))
     right = max(1.3, min(np.nanmax([rows["ci_high"].max(), most]), most * LOG_REACH))
     panel.set_xscale("log")
     panel.set_xlim(left / 1.08, right * 1.08)
     panel.axvline(1, color=style.INK, linewidth=0.8, zorder=2.5)
-    for row in rows.itertuples():
-        key, height, tint = (row.place, row.variant), at[row.place, row.variant], style.colour(row.variant, palette)
-        low, high = expected.get(key, (np.nan, np.nan))
-        if low < high:
-            bar = [height - 0.36, height + 0.36]
-            panel.fill_betweenx(bar, max(low, left), min(high, right), zorder=1.5, label="expected", **EXPECTED)
-        interval(panel, height, row.ci_low, row.ci_high, right, left, level=True, tint=tint)
-        by_chance = (chance or {}).get(key, np.nan)
-        if by_chance > 0 and row.value > 0:
-            place = min(max(by_chance, left), right)
-            panel.plot([place, place], [height - 0.45, height + 0.45], zorder=3.8, label="chance", **CHANCE)
-        if np.isnan(row.value):
-            note(panel, 1, height, "n/a")
-        else:
-            mark = "zero" if row.value == 0 else "untold" if key in hollow else "estimate"
-            panel.plot(max(row.value, left), height, color=tint, clip_on=False, zorder=4.2, label=mark, **LOOKS[mark])
-        if row.value == 0:
-            note(panel, left, height, "0")
-        if key in ringed:
-            panel.plot(max(row.value, left), height, "o", clip_on=False, zorder=5, label="ring", **RING)
     ratio_ticks(panel)
-    panel.set_xlabel(shown.unit, size=SMALL)
-    panel.set_title(shown.name, size=8.5)
+    return left, right
 
 
 def keys(figure: Figure, **labels: str) -> list[Line2D]:
@@ -238,7 +201,7 @@ def keys(figure: Figure, **labels: str) -> list[Line2D]:
     ]
 
 
-def untold(rows: pd.DataFrame) -> set[tuple[str, str]]:
+def untold(rows: pd.DataFrame) -> set[Place]:
     """The places and variants whose ratio cannot be told from 1."""
     return set(rows[(rows["ci_low"] <= 1) & (rows["ci_high"] >= 1)][list(HEADED)].itertuples(index=False, name=None))
 
@@ -257,11 +220,6 @@ def of_runs(
         mean = rows.groupby([*CELL, *fixed, "group"])["value"].transform("mean")
         near.append(rows.assign(metric="accuracy_sd", value=(rows["value"] - mean).abs()))
     return pd.concat([table, *near])
-
-
-def by_line(rows: pd.DataFrame, metric: str) -> dict[tuple[str, str], list[float]]:
-    """The values of one metric, by place and variant."""
-    return rows[rows["metric"] == metric].groupby(list(HEADED), sort=False)["value"].apply(list).to_dict()
 
 
 def varying(rows: pd.DataFrame, metrics: Sequence[str]) -> list[str]:
@@ -284,18 +242,20 @@ def noise(
     palette: Mapping[str, str] = style.PALETTE,
 ) -> None:
     """Measures of noise side by side; the SD has what chance alone would make of it, and what it is without."""
-    beside = {
-        name: rows[rows["metric"] == metric].set_index(list(HEADED))["value"].to_dict()
-        for name, metric in (("chance", selection.SD_NULL), ("alone", selection.SD_ALONE))
-    }
+
+    def by_line(table: pd.DataFrame, metric: str) -> pd.core.groupby.SeriesGroupBy:
+        return table[table["metric"] == metric].groupby(list(HEADED), sort=False)["value"]
+
     for panel, metric in zip(axes, metrics, strict=True):
-        extra = beside if metric == "accuracy_sd" else {}
-        measure(panel, rows[rows["metric"] == metric], at, by_line(runs, metric), palette=palette, **extra)
+        beside = {"chance": selection.SD_NULL, "alone": selection.SD_ALONE} if metric == "accuracy_sd" else {}
+        values = {name: by_line(rows, other).first().to_dict() for name, other in beside.items()}
+        single = by_line(runs, metric).apply(list).to_dict()
+        measure(panel, rows[rows["metric"] == metric], at, single, palette=palette, **values)
         if metric == "l2_unit":
-            unrelated(panel)
+            _mark_unrelated(panel)
 
 
-def unrelated(panel: Axes) -> None:
+def _mark_unrelated(panel: Axes) -> None:
     """Mark the distance of unit-norm weights without anything in common: two random directions are √2 apart."""
     far = float(np.sqrt(2))
     panel.set_xlim(right=max(panel.get_xlim()[1], 1.1 * far))

@@ -8,7 +8,6 @@ notebook and keeps its type.
 
 import ast
 import io
-import platform
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
@@ -17,17 +16,6 @@ from nbformat import NotebookNode, v4
 from papermill.engines import Engine, NotebookExecutionManager
 from papermill.translators import PythonTranslator
 
-# What Jupyter's Python kernel says of itself, and an executed notebook therefore has.
-LANGUAGE = {
-    "codemirror_mode": {"name": "ipython", "version": 3},
-    "file_extension": ".py",
-    "mimetype": "text/x-python",
-    "name": "python",
-    "nbconvert_exporter": "python",
-    "pygments_lexer": "ipython3",
-    "version": platform.python_version(),
-}
-
 
 class InProcess(Engine):
     """Executes the cells of a notebook one after the other in a namespace of their own."""
@@ -35,7 +23,6 @@ class InProcess(Engine):
     @classmethod
     def execute_managed_notebook(cls, nb_man: NotebookExecutionManager, kernel_name: str, **_: Any) -> None:  # noqa: ARG003
         """Execute every code cell and keep its outputs."""
-        nb_man.nb.metadata["language_info"] = LANGUAGE
         names: dict[str, Any] = {"__name__": "__main__"}
         code = [cell for cell in nb_man.nb.cells if cell.cell_type == "code" and cell.source.strip()]
         for number, cell in enumerate(code, start=1):

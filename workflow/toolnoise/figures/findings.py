@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
+from toolnoise.figures.style import variant_name
 from toolnoise.stats.significance import Result
 from toolnoise.study.published import VARIANTS
 
@@ -154,9 +155,67 @@ def of_ensembles(rows: pd.DataFrame) -> str:
     return f"Averages of runs still differ in {share(known[known['members'] == most])}"
 
 
-def of_bit(moved: pd.DataFrame) -> str:
-    """How many answers one changed bit changes, by the `epoch` after which it is changed: the first."""
-    known = moved[(moved["metric"] == "churn") & moved["value"].notna()]
-    if known.empty:
-        return "What does one changed bit do?"
-    return f"One bit of one weight changes {share(known[known['epoch'] == known['epoch'].min()])}"
+def of_growth(rows: pd.DataFrame) -> str:
+    """How far runs from one start are apart after the last step: the median of the lines."""
+    apart = rows[(rows["metric"] == "l2_unit") & (rows["step"] > 0) & (rows["value"] > 0)]
+    if apart.empty:
+        return "How do differences from equal starts grow?"
+    last = apart[apart["step"] == apart["step"].max()]["value"]
+    return f"Weights that start equal end {number(last.median())} apart"
+
+
+def of_layers(rows: pd.DataFrame) -> str:
+    """In which layer and under which variant runs are least alike."""
+    alike = rows[(rows["metric"] == "cka") & rows["value"].notna()]
+    if alike.empty:
+        return "In which layers do runs represent the same examples differently?"
+    least = alike.loc[alike["value"].idxmin()]
+    if least["value"] == 1:
+        return "Runs represent the examples equally in every layer"
+    return f"Runs are least alike in {least['place']} under {variant_name(least['variant'])}"
+
+
+def of_pairs(across: pd.DataFrame) -> str:
+    """How many answers change with the tooling alone."""
+    same = churn(across, "algo", "control")
+    if same.empty:
+        return "How far does the same run differ between toolings?"
+    return f"The tooling alone changes {share(same)}"
+
+
+def of_parts(rows: pd.DataFrame) -> str:
+    """How much of the churn between two frameworks is inference's."""
+    rows = rows[rows["value"].notna()]
+    # As in the figure `across_toolings`.
+    rows = rows[rows["source"] == "algo"] if "algo" in set(rows["source"]) else rows
+    inference, training = rows[rows["variant"].str.startswith("inference")], rows[rows["variant"] == "training"]
+    if inference.empty or training.empty:
+        return "Do frameworks part in inference or in training?"
+    trains = "; training does" if inference["value"].max() == 0 < training["value"].max() else ""
+    return f"Inference alone changes {share(inference)}{trains}"
+
+
+def _slower(ratios: pd.DataFrame, what: str, time: str, slower: str, faster: str) -> str:
+    """What some ratios of times decide: how much slower the slowest is, or that no difference was seen."""
+    words = {
+        "below": f"Determinism makes {what} {faster}",
+        "some above": f"Determinism makes {what} of some networks {slower}",
+        "some below": f"Determinism makes {what} of some networks {faster}",
+        "both": f"Determinism makes some {what} {slower} and some {faster}",
+        "": f"No difference in {time} seen",
+    }
+    more = ratios.assign(value=100 * (ratios["value"] - 1))
+    return words.get(direction(ratios), f"Determinism makes {what} {largest(more, number, ' %')} {slower}")
+
+
+def of_cost(rows: pd.DataFrame) -> str:
+    """By how much determinism slows a step, by the clock."""
+    clock = rows[(rows["metric"] == "wall_ratio") & rows["ci_low"].notna()]
+    return "What does determinism cost?" if clock.empty else _slower(clock, "steps", "step time", "slower", "faster")
+
+
+def of_kernels(ratios: pd.DataFrame) -> str:
+    """By how much determinism changes the time in kernels."""
+    if ratios["ci_low"].isna().all():
+        return "Which kernels take the time of a step?"
+    return _slower(ratios, "kernels", "kernel time", "slower", "faster")

@@ -1,13 +1,11 @@
-"""What panels of figures have in common: intervals that stay readable, ticks, room, short texts, and upright lines."""
+"""What panels of figures have in common: intervals that stay readable, ticks, and short texts."""
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from toolnoise.figures import selection
-from toolnoise.figures.sheets import FLAT
-from toolnoise.figures.style import FAR, INK, MEASURES, SOFT, colour
+from toolnoise.figures.style import INK, MEASURES, SOFT
 
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
 # Along the axis of a ratio, in each decade, from few to many: as many as have room; even steps if these are too few.
@@ -46,16 +44,14 @@ def ratio_ticks(panel: Axes) -> None:
     panel.xaxis.set_minor_locator(NullLocator())
 
 
-def head_room(panel: Axes, rows: pd.DataFrame) -> float:
-    """Make room for the values and for intervals up to four times the largest value; return where these end.
+def readable_top(rows: pd.DataFrame) -> float:
+    """Where the intervals of a metric end on its axis: four times the largest value, at most.
 
     Two runs have an SD interval up to 32 times the SD: shown whole, it would flatten everything else.
     """
     scale = MEASURES[rows["metric"].iloc[0]].scale
     highest, largest = scale * rows[["value", "ci_high"]].max().max(), scale * rows["value"].max()
-    top = min(highest, 4 * largest) if largest > 0 else highest if highest > 0 else 1.0
-    panel.set_ylim(0, max(1.1 * top, panel.get_ylim()[1]))
-    return top
+    return min(highest, 4 * largest) if largest > 0 else highest if highest > 0 else 1.0
 
 
 def interval(
@@ -91,62 +87,3 @@ def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None
     """Write a short text over a point, and over whatever lies behind it."""
     at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned, "bbox": BEHIND}
     panel.annotate(text, (x, y), (0, 3), size=7, color=SOFT, **at)
-
-
-def lines_by_size(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
-    """One metric with intervals against the number of `members`: a line per variant, side by side at each number.
-
-    With `falls`, a dashed line shows the first value divided by the square root of the number. Fewer than three points
-    have no line. The axis of accuracy does not start at zero: it has room for the values and, at either end, for twice
-    their span.
-    """
-    measure = MEASURES[rows["metric"].iloc[0]]
-    variants = selection.unique(rows["variant"])
-    if rows["metric"].iloc[0] == "accuracy_mean":
-        least, most = measure.scale * rows["value"].min(), measure.scale * rows["value"].max()
-        room = max(2 * (most - least), 0.1)
-        bottom = max(least - room, measure.scale * rows[["value", "ci_low"]].min().min())
-        top = min(most + room, measure.scale * rows[["value", "ci_high"]].max().max())
-        edge = 0.05 * (top - bottom) or 0.1
-        low, high = panel.get_ylim()  # the limits of panels above, which share the axis
-        ends = (bottom - edge, top + edge) if high <= FLAT else (min(low, bottom - edge), max(high, top + edge))
-        panel.set_ylim(*ends)
-    else:
-        bottom, top = -np.inf, head_room(panel, rows)
-    slot = 0.8 / max(len(variants), 8)
-    for place, variant in enumerate(variants):
-        cells, tint = rows[rows["variant"] == variant], colour(variant)
-        at = cells["members"] + slot * (place - (len(variants) - 1) / 2)
-        line = {"linestyle": "-" if len(cells) > 2 else "none"}
-        if falls and len(cells) > 2:
-            less = cells["value"].iloc[0] / np.sqrt(cells["members"])
-            panel.plot(at, measure.scale * less, color=tint, linewidth=1, linestyle="--", zorder=3.4)
-        panel.plot(
-            at,
-            measure.scale * cells["value"],
-            color=tint,
-            linewidth=1.2,
-            marker="o",
-            markersize=3.5,
-            zorder=3.5,
-            **line,
-        )
-        for x, low, high in zip(at, measure.scale * cells["ci_low"], measure.scale * cells["ci_high"], strict=True):
-            interval(panel, x, low, high, top, bottom)
-    panel.set_ylabel(measure.unit)
-    panel.set_title(f"{measure.name}\n{label}".rstrip())
-
-
-def unrelated(panel: Axes) -> None:
-    """Mark the distance of unit-norm weights without anything in common: two random directions are √2 apart."""
-    far = float(np.sqrt(2))
-    panel.set_ylim(top=max(panel.get_ylim()[1], 1.2 * far))
-    panel.axhline(far, color=SOFT, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.8)
-    at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right", "va": "bottom"}
-    panel.annotate(FAR, (1, far), (0, 2), size=7, color=SOFT, bbox=BEHIND, **at)
-
-
-def mark_zero(panel: Axes, x: float, value: float) -> None:
-    """Write "0" over an exact zero and "n/a" over an undefined value, so that no place is empty."""
-    if value == 0 or np.isnan(value):
-        write(panel, x, 0, *(("0", 0) if value == 0 else ("n/a", 90)))

@@ -35,13 +35,8 @@ def render(
     """
     del figure, metrics  # the name is in the paths, and the files are in `by_kind`
     stem = os.path.splitext(out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
-    # The order of parameters in the executed notebook, whatever their order in a statement.
-    order = ("hardware", "tasks", "emulated", "synthetic", "batch_sizes", "accelerators", "label_of", "differences")
-    parameters = {
-        **by_kind,
-        **{key: shown[key] for key in (*order, "class_names", "sources", "width") if key in shown},
-        "stem": stem,
-    }
+    # In one order, whatever that in a statement.
+    parameters = {**by_kind, **dict(sorted(shown.items())), "stem": stem}
     Path(stem).parent.mkdir(parents=True, exist_ok=True)
     with replacing(executed) as scratch:
         source = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4)

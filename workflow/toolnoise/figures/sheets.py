@@ -14,21 +14,19 @@ import seaborn as sns
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from toolnoise.base.files import replacing
 from toolnoise.base.metric_files import CELL
-from toolnoise.figures.selection import SD_ALONE, SD_NULL, unique
-from toolnoise.figures.style import EMULATED, FAR, SOFT, STYLE, colour, variant_name
+from toolnoise.figures.selection import SD_ALONE, SD_NULL
+from toolnoise.figures.style import EMULATED, FAR, SOFT, STYLE, variant_name
 from toolnoise.study.variants import has_draws, variant
 
 if TYPE_CHECKING:
     from IPython.display import Image
 
 PAGE, COLUMN = 7.0, 3.5  # inches: the width of a page of a paper, and of one of its two columns
-FLAT = 1e-12  # the height of an axis that shows nothing yet
 # No dates in the bytes; and the name under which a format has a figure's description.
 FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 DESCRIBED = {"pdf": "Subject", "svg": "Description", "png": "Description"}
@@ -109,7 +107,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
 
 
 def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tuple[Figure, Sequence[Axes]]:
-    """An empty figure of panels of that height, in the order of reading, that start at zero.
+    """An empty figure of panels of that height, in the order of reading.
 
     On a page, `columns` of them stand beside one another, and are read along common lines; fewer on what is narrower.
     """
@@ -119,8 +117,6 @@ def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tupl
     axes = list(figure.subplots(lines, beside, squeeze=False).flat)
     for spare in axes[panels:]:
         spare.set_axis_off()
-    for panel in axes[:panels]:
-        panel.set_ylim(0, FLAT)
     return figure, axes[:panels]
 
 
@@ -143,22 +139,19 @@ def finish(
     rows: pd.DataFrame,
     emulated: Sequence[str],
     how: str,
-    keys: Sequence[str] | None = None,
     subtitle: str = "",
     marks: Sequence[Artist] = (),
 ) -> None:
-    """Give a figure its title and caption and, in bands of their own, its legend and the number of its runs.
+    """Give a figure its title and caption and, in bands of their own, its legend of `marks` and the number of its runs.
 
     The title is what was found, or the question; the subtitle says what is shown. `rows` are all rows shown. `how`
-    describes how the values were made from runs. The legend has the variants of `keys`, or all variants, and `marks`.
+    describes how the values were made from runs.
     """
-    variants = unique(rows["variant"]) if keys is None else keys
     notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
     notes += filter(None, [draws_note(rows) if "n_draws" in rows else ""])
     if set(emulated) & set(rows["hardware"]):
         notes.append(EMULATED)
-    patches = [Patch(facecolor=colour(name), label=variant_name(name)) for name in variants]
-    frame(figure, title, notes, [*patches, *marks], subtitle)
+    frame(figure, title, notes, marks, subtitle)
 
 
 def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artist] = (), subtitle: str = "") -> None:

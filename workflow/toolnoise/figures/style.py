@@ -23,7 +23,7 @@ class Measure(NamedTuple):
 
 
 MEASURES = {
-    "accuracy_mean": Measure("Mean test accuracy", "% of test examples", 100),
+    "error_mean": Measure("Mean test error", "% of test examples", 100),
     "accuracy_sd": Measure("SD of test accuracy", "percentage points", 100),
     "churn": Measure("Churn", "% of test examples", 100),
     "churn_normalised": Measure("Normalised churn", "% of what errors allow", 100),

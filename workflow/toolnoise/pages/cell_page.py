@@ -2,17 +2,21 @@
 
 The answer of `toolnoise diff` is there for every two runs of a small cell, and for the first run and each other one of
 a large cell, with some examples that they classify differently. Where a cell has several draws of what it fixes, only
-runs of one draw are compared: others differ in more than the variant names.
+runs of one draw are compared: others differ in more than the variant names. Small pictures are in the page as PNG in
+base64; of a token, the text before it is shown.
 """
 
+import base64
+import io
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from toolnoise.base import metric_files
 from toolnoise.base.arrays import bit_equal
@@ -20,16 +24,15 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_json, write_text
 from toolnoise.base.job import Input, Output, PlaceNames, TimedOutput, WholeRuns
 from toolnoise.datasets import prepared
-from toolnoise.datasets.prepared import Data
+from toolnoise.datasets.prepared import Data, Split
 from toolnoise.dumps import stacks
 from toolnoise.formulas import accuracy, declared
 from toolnoise.formulas.likeliest import keeps_likeliest
-from toolnoise.formulas.outcomes import OUTCOMES
+from toolnoise.formulas.outcomes import OUTCOMES, TOKENS
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
 from toolnoise.measures.what_varies import rows_by_cell
-from toolnoise.pages import pictures
 from toolnoise.pages.document import document
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
@@ -40,6 +43,11 @@ DIGITS = 6  # of a digest: enough to tell two runs apart
 ALL_PAIRS = 6  # every two runs of a cell of at most so many are compared
 LISTED = 5  # tensors and examples that an answer lists; `toolnoise diff` has all
 MOST_DRAWN = 100_000  # characters of all pictures of a cell
+# Larger pictures, in pixels, would fill the page; and data sets of such pictures often may not be passed on.
+LARGEST = 64
+CHANNELS = (1, 3)
+SIGNS = 300
+SHOWN = 30  # tokens before the one that is predicted
 FLIPS = {
     "a_right_b_wrong": "only the first is right",
     "a_wrong_b_right": "only the second is right",
@@ -136,8 +144,8 @@ def compared(cell_runs: Sequence[Run], data: str, logits: str, index: str) -> li
         pairs.append({"seeds": (run_a.seed, run_b.seed), "examples": examples, **parting(run_a, run_b, flips)})
     if known:
         named = [example["number"] for pair in pairs for example in pair["examples"]]
-        drawn = pictures.encoded_pictures(known.test, named, MOST_DRAWN)
-        texts = pictures.contexts(known, named, MOST_DRAWN)
+        drawn = encoded_pictures(known.test, named, MOST_DRAWN)
+        texts = contexts(known, named, MOST_DRAWN)
         for example in (example for pair in pairs for example in pair["examples"]):
             number = str(example["number"])
             example |= {"picture": drawn.get(number, ""), "text": texts.get(number, "")}
@@ -208,3 +216,50 @@ def _run(run: Run, rows: Sequence[Mapping[str, str]], page: Path) -> dict[str, A
         "weights": rows[-1].get("weights_sha256", "")[:DIGITS] if rows else "",
         "folder": os.path.relpath(run.folder, page),
     }
+
+
+def encoded_pictures(split: Split, examples: Iterable[int], most: int) -> dict[str, str]:
+    """The pictures of some units by their numbers, as many as fit into so many characters; the first come first."""
+    if split.outcome == TOKENS:
+        return {}
+    height, width, channels = split.shape
+    small = 1 < height <= LARGEST and 1 < width <= LARGEST and channels in CHANNELS
+    if split.streamed or not small or split.pixels.dtype != np.uint8:
+        return {}
+    return _fitting(examples, lambda unit: _png(split, unit // split.units), most)
+
+
+def contexts(data: Data, units: Iterable[int], most: int) -> dict[str, str]:
+    """The tokens before some units by their numbers, within their segment, as many as fit into so many characters."""
+    split = data.test
+    if split.outcome != TOKENS:
+        return {}
+    # Signs and bytes are so many at most; words have a space between them.
+    between = "" if len(data.classes) <= SIGNS else " "
+
+    def before(unit: int) -> str:
+        segment, place = divmod(unit, split.units)
+        seen = split.pixels[segment, max(0, place + 1 - SHOWN) : place + 1]
+        return between.join(data.classes[token] for token in seen)
+
+    return _fitting(units, before, most)
+
+
+def _fitting(units: Iterable[int], text_of: Callable[[int], str], most: int) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for unit in dict.fromkeys(units):
+        text = text_of(unit)
+        if (most := most - len(text)) < 0:
+            break
+        texts[str(unit)] = text
+    return texts
+
+
+def _png(split: Split, example: int) -> str:
+    height, width, channels = split.shape
+    start = split.margin // 2
+    pixels = split.pixels[example, start : start + height, start : start + width].astype(np.uint16)
+    bright = (pixels * 255 // split.maximum).astype(np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(bright[:, :, 0] if channels == 1 else bright).save(file, "PNG", optimize=True)
+    return base64.b64encode(file.getvalue()).decode()

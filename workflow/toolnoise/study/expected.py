@@ -49,21 +49,21 @@ _TASK, _NETWORK = "{model}/{dataset}/{hardware}", "{model}/{hardware}"
 METRICS = {
     "stability": _metric(f"cells/{CELL}", "toolnoise.formulas.stability:STABILITY"),
     "runs": _metric(f"runs/{CELL}", "toolnoise.formulas.per_run:RUNS"),
-    "identical": _metric(f"identical/{CELL}", "toolnoise.papers.identical.metric:IDENTICAL"),
-    "convergence": _metric(f"convergence/{CELL}", "toolnoise.papers.identical.metric:CONVERGENCE"),
+    "identical": _metric(f"identical/{CELL}", "toolnoise.papers.identical.measure:IDENTICAL"),
+    "convergence": _metric(f"convergence/{CELL}", "toolnoise.papers.identical.measure:CONVERGENCE"),
     "ensembles": _metric(f"ensembles/{CELL}", "toolnoise.formulas.ensembles:ENSEMBLES"),
     "ratios": _metric(f"ratios/{_TASK}", "toolnoise.formulas.ratios:RATIOS"),
     "counts": _metric("data/{dataset}", "toolnoise.datasets.counting:COUNTS"),
-    "labels": _metric("labels/{dataset}", "toolnoise.papers.classes.naming:LABELS"),
+    "labels": _metric("labels/{dataset}", "toolnoise.papers.class_names:LABELS"),
     "cross_tooling": _metric(f"pairs/{PAIR}", "toolnoise.papers.frameworks.pair:CROSS_TOOLING"),
     "frameworks": _metric(f"frameworks/{PAIR}", "toolnoise.papers.frameworks.measure:FRAMEWORKS"),
     "partings": _metric(f"partings/{PAIR}", "toolnoise.papers.frameworks.measure:PARTINGS"),
-    "growth": _metric(f"growth/{_TASK}", "toolnoise.papers.growth.measure:GROWTH"),
+    "growth": _metric(f"growth/{_TASK}", "toolnoise.papers.growth:GROWTH"),
     "language": _metric(f"language/{CELL}", "toolnoise.papers.language.measure:LANGUAGE"),
     "layers": _metric(f"layers/{CELL}", "toolnoise.papers.layers.measure:LAYERS"),
-    "overhead": _metric(f"overhead/{_NETWORK}", "toolnoise.papers.overhead.metric:OVERHEAD"),
-    "kernels": _metric(f"kernels/{_NETWORK}", "toolnoise.papers.overhead.metric:KERNELS"),
-    "remedies": _metric(f"remedies/{CELL}", "toolnoise.papers.remedies.measure:REMEDIES"),
+    "overhead": _metric(f"overhead/{_NETWORK}", "toolnoise.papers.overhead.measure:OVERHEAD"),
+    "kernels": _metric(f"kernels/{_NETWORK}", "toolnoise.papers.overhead.measure:KERNELS"),
+    "remedies": _metric(f"remedies/{CELL}", "toolnoise.papers.remedies:REMEDIES"),
 }
 
 _RUN = (layout.WEIGHTS, layout.HISTORY, layout.RECORD)

@@ -140,11 +140,6 @@ class Grid:
         variants = Counter(place for place, _ in single)
         return [cell for cell in cells if variants[cell[1:3]] > 1]
 
-    def moving(self) -> list[Cell]:
-        """Cells of tasks on toolings in which a bit is moved after different epochs."""
-        moments = Counter(cell[:3] for cell in self.usual if variant(cell.variant).varying == ("bit",))
-        return [cell for cell in self.usual if moments[cell[:3]] > 1]
-
     def with_and_without_bn(self) -> list[Cell]:
         """The cells of models M that have an M-bn, and the cells of those M-bn, of tasks in which something varies."""
         cells = self.varied()
@@ -242,6 +237,7 @@ KINDS = {
         Grid.paired,
         by_task,
         needs="two toolings with a variant of control or algo",
+        also=("frameworks",),
     ),
     "order": Kind(
         ("stability", "runs", "counts"),
@@ -279,9 +275,6 @@ KINDS = {
         also=("ratios",),
         files=("resources/published-sources.csv",),
     ),
-    "one_bit": Kind(
-        ("stability",), Grid.moving, by_place, needs="a bit that is moved after different epochs, such as bit and bit_5"
-    ),
     "paper_vs_ours": Kind(
         ("stability", "counts"),
         Grid.with_numbers,
@@ -292,14 +285,7 @@ KINDS = {
         takes=("accelerators", "differences", "label_of"),
     ),
     "claims": Kind(("claims",), lambda grid: [*grid.usual, *grid.networks], category=PUBLISHED),
-    "frameworks": Kind(
-        ("stability", "runs", "cross_tooling", "frameworks"),
-        Grid.framed,
-        by_task,
-        needs=FRAMEWORKS,
-        also=("identical",),
-    ),
-    "framework_parts": Kind(("frameworks", "partings"), Grid.framed, by_task, needs=FRAMEWORKS, also=("identical",)),
+    "framework_parts": Kind(("frameworks",), Grid.framed, by_task, needs=FRAMEWORKS, also=("identical",)),
     "partings": Kind(("partings",), Grid.framed, by_task, needs=FRAMEWORKS, category=TABLES, also=("identical",)),
     "growth": Kind(
         ("growth",), Grid.growing, by_task, needs="a recipe with record_steps, and two cells of a task with equal draws"

@@ -7,7 +7,7 @@ the two on each task and tooling. Two equal selectors mean any two subjects, eac
 import fnmatch
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,13 +69,16 @@ def of_study(measure: str, tables: Tables) -> Arms:
         return dict(_of_kernels(tables.get("kernels")))
     if measure == TRAINING:
         return dict(_of_training(tables.get("identical")))
-    metric = FROM_ONE.get(measure, measure)
+    metric, stability = FROM_ONE.get(measure, measure), tables.get("stability")
     if metric in WITH_INTERVALS:
-        arms = dict(_of_intervals(measure, tables.get("stability")))
+        arms = dict(_of_cells(measure, stability, _with_interval))
     else:
-        name, _, statistic = (metric, "", PAIRS) if metric in OF_PAIRS else metric.rpartition("_")
-        arms = dict(_of_rows(metric, tables.get("stability"))) | dict(_of_runs(name, statistic, tables.get("runs")))
-    return by_the_papers_names(arms | dict(_of_remedies(measure, tables.get("remedies"))))
+        # Values whose spread over units is not known, such as distances of weights in files without those of each run.
+        arms = dict(_of_cells(measure, stability, lambda row, units, _: Arm(row.value, units)))
+        name, statistic = (metric, PAIRS) if metric in OF_PAIRS else metric.rpartition("_")[::2]
+        arms |= _of_runs(name, statistic, tables.get("runs"))
+    arm_of = (lambda row, runs, _: normal_sd(row.value, runs)) if measure.endswith("_sd") else _with_interval
+    return by_the_papers_names(arms | dict(_of_cells(measure, tables.get("remedies"), arm_of)))
 
 
 def _of_paper(variant: str) -> str:
@@ -121,7 +124,7 @@ def _published(number: Number, sd: Number | None) -> Arm:
     return Arm(number.amount, runs)
 
 
-def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Arms:
     """Arms from the values of single runs."""
     values: dict[Subject, list[float]] = {}
     drawn: dict[Subject, list[dict[str, str | None]]] = {}
@@ -134,47 +137,28 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator
     # If all runs of a cell share a draw, they are independent given that draw, and the arm holds for it alone.
     free = {subject: each for subject, each in drawn.items() if len(set(draws.units(each)[0])) > 1}
     labels = dict(zip(free, draws.units(*free.values()), strict=True)) if free else {}
+    arms = {}
     for subject, numbers in values.items():
         units = labels[subject].tolist() if subject in free else [(subject, run) for run in range(len(numbers))]
-        yield subject, of_runs(np.array(numbers), units, statistic)._replace(fixed=subject not in free)
+        arms[subject] = of_runs(np.array(numbers), units, statistic)._replace(fixed=subject not in free)
+    return arms
 
 
-def _of_rows(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
-    """Values whose spread over units is not known, such as distances of weights in files without those of each run."""
-    drawn = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
-    for row in _rows(table, measure):
-        yield Subject(*row[:4], row.group), Arm(row.value, drawn.get(row[:4], row.n_runs))
-
-
-def _of_remedies(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
-    for row in _rows(table, FROM_ONE.get(measure, measure)):
-        subject = Subject(*row[:4], row.group, row.remedy)
-        yield (
-            subject,
-            normal_sd(row.value, row.n_runs) if measure.endswith("_sd") else _measured(measure, row, row.n_runs),
-        )
-
-
-def _of_intervals(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+def _of_cells(
+    measure: str, table: pd.DataFrame | None, arm_of: Callable[[tuple, int, int], Arm]
+) -> Iterator[tuple[Subject, Arm]]:
+    """Arms from the rows of cells, each by its units and one degree of freedom less; distances from 1 are turned."""
     drawn = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
     for row in _rows(table, FROM_ONE.get(measure, measure)):
-        yield Subject(*row[:4], row.group), _measured(measure, row, drawn.get(row[:4], row.n_runs))
-
-
-def _measured(measure: str, row: tuple, units: int) -> Arm:
-    """An arm from a row with an interval; of a distance from 1, of that distance."""
-    if measure not in FROM_ONE:
-        return _with_interval(row, units, units - 1)
-    turned = row._replace(value=1 - row.value, ci_low=1 - row.ci_high, ci_high=1 - row.ci_low)
-    return _with_interval(turned, units, units - 1)
+        units, subject = drawn.get(row[:4], row.n_runs), Subject(*row[:4], row.group, getattr(row, "remedy", ""))
+        if measure in FROM_ONE:
+            row = row._replace(value=1 - row.value, ci_low=1 - row.ci_high, ci_high=1 - row.ci_low)
+        yield subject, arm_of(row, units, units - 1)
 
 
 def _of_times(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
     for row in _rows(table, measure):
-        yield (
-            Subject(row.model, "", row.hardware, ""),
-            _with_interval(row, row.n_runs, 2 * (row.n_runs - 1)),
-        )
+        yield Subject(row.model, "", row.hardware, ""), _with_interval(row, row.n_runs, 2 * (row.n_runs - 1))
 
 
 def _of_kernels(table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:

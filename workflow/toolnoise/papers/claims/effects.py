@@ -64,28 +64,19 @@ def equal(effect: Contrast, margin: float) -> Finding:
     return Finding(inside, outside)
 
 
-class Combined(NamedTuple):
-    """The finding of several parts, the place of the part that decides, and of how many it is the best."""
+def combined(findings: list[Finding], every: bool) -> tuple[Finding, int, int]:
+    """The finding of several parts, the place of the part that decides, and of how many it is the best.
 
-    finding: Finding
-    place: int
-    looks: int
-
-
-def of_every(findings: list[Finding]) -> Combined:
-    """Each part must agree: the weakest decides for the claim, and the worst against it, as one of several."""
+    If every part must agree, the weakest decides for the claim, and the worst against it, as one of several. If one
+    must, the best decides for the claim, as one of several, and the most doubtful against it.
+    """
+    if not every:
+        finding, place, looks = combined([part.reversed for part in findings], every=True)
+        return finding.reversed, place, looks
     weakest = int(np.argmax([part.supports for part in findings]))
     worst = int(np.argmin([part.refutes for part in findings]))
     finding = Finding(findings[weakest].supports, min(1.0, len(findings) * findings[worst].refutes))
-    return (
-        Combined(finding, weakest, 1) if finding.supports < finding.refutes else Combined(finding, worst, len(findings))
-    )
-
-
-def of_some(findings: list[Finding]) -> Combined:
-    """One part must agree: the best decides for the claim, as one of several, and the most doubtful against it."""
-    against = of_every([part.reversed for part in findings])
-    return against._replace(finding=against.finding.reversed)
+    return (finding, weakest, 1) if finding.supports < finding.refutes else (finding, worst, len(findings))
 
 
 def units_needed(effect: Contrast, distance: float, level: float) -> float:
@@ -175,18 +166,11 @@ class ShownEffect(NamedTuple):
         return Estimate(*map(self.scale.read, found)).within(*self.scale.limits)
 
 
-class Examined(NamedTuple):
-    """A claim on one side; nothing as a whole if there is no part."""
-
-    whole: ShownEffect | None
-    each: list[ShownEffect]
-
-
-def examine(claim: Claim, side: Side) -> Examined:
-    """A claim as a whole and its parts."""
+def examine(claim: Claim, side: Side) -> tuple[ShownEffect | None, list[ShownEffect]]:
+    """A claim on one side, as a whole and by its parts; nothing as a whole if there is no part."""
     all_parts = parts(claim, side.arms(claim), side.sizes)
     if not all_parts:
-        return Examined(None, [])
+        return None, []
     scale = scale_of(claim, side.name)
     bounds = [bound_of(claim, part, side) for part in all_parts]
     if claim["test"] == "presence":
@@ -195,33 +179,31 @@ def examine(claim: Claim, side: Side) -> Examined:
         named = zip(all_parts, bounds, strict=True)
         each = [_estimated(claim, scale, part.name, [part], bound) for part, bound in named]
         if claim["parts"] == "pooled":
-            return Examined(_estimated(claim, scale, WHOLE, all_parts, float(np.mean(bounds))), each)
+            return _estimated(claim, scale, WHOLE, all_parts, float(np.mean(bounds))), each
     judged = [shown for shown in each if not shown.cannot_fail]
     if judged:
-        return Examined(_combined(claim, judged), each)
+        return _combined(claim, judged), each
     largest = max(each, key=lambda shown: np.nan_to_num(shown.effect.value, nan=-math.inf))
-    return Examined(largest._replace(name=WHOLE, everything=tuple(all_parts)), each)
+    return largest._replace(name=WHOLE, everything=tuple(all_parts)), each
 
 
 def _combined(claim: Claim, each: Sequence[ShownEffect]) -> ShownEffect:
     """The claim that every part agrees, or any of them."""
-    everything = tuple(part for shown in each for part in shown.parts)
+    everything, every = tuple(part for shown in each for part in shown.parts), claim["parts"] == "every"
     told = [shown for shown in each if shown.finding]
-    if not told or (claim["parts"] == "every" and len(told) < len(each)):
+    if not told or (every and len(told) < len(each)):
         # The one that would decide: the lowest of what must be above, the highest of what must be below.
+        decides = min if claim.get("direction") in ("above", "rising") else max
         missing = [shown for shown in each if not shown.finding]
-        lowest = claim.get("direction") in ("above", "rising")
-        decides = (min if lowest else max)(missing, key=lambda shown: np.nan_to_num(shown.effect.value, nan=0.0))
-        return decides._replace(name=WHOLE, everything=everything)
-    every = claim["parts"] == "every"
-    finding, place, looks = (of_every if every else of_some)([shown.finding for shown in told])
+        shown = decides(missing, key=lambda shown: np.nan_to_num(shown.effect.value, nan=0.0))
+        return shown._replace(name=WHOLE, everything=everything)
+    finding, place, looks = combined([shown.finding for shown in told], every)
     if claim["test"] == "presence":
         place = (np.argmin if every else np.argmax)([shown.effect.value for shown in told])
     short_of = _one_only(claim, everything) if every else ""
     if short_of:
         finding = finding._replace(supports=1.0)
-    told_by = told[place]._replace(name=WHOLE, everything=everything)
-    return told_by._replace(finding=finding, looks=looks, short_of=short_of)
+    return told[place]._replace(name=WHOLE, everything=everything, finding=finding, looks=looks, short_of=short_of)
 
 
 def _one_only(claim: Claim, parts: Sequence[ClaimPart]) -> str:

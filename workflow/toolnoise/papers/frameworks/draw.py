@@ -1,19 +1,12 @@
-"""Rows of pairs of frameworks for a figure: their names, and the churn between two as parts."""
+"""Pairs of toolings in figures: their rows, and the frameworks by name."""
 
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.figures import selection, style
-from toolnoise.figures.findings import churn, share
-
-TOTAL, TRAINING = "in all", "training"
-TINTS = {TOTAL: "#555555", TRAINING: "#D55E00"}
-INFERENCE = "#0072B2"
 
 
 def versions(
@@ -22,7 +15,7 @@ def versions(
     """Each tooling's framework and its version, from files of identical runs; its own name without these."""
     if not identical:
         return {name: (name, "") for name in hardware}
-    rows = metric_files.read(identical, metric_files.columns_at("toolnoise.papers.identical.metric:IDENTICAL"))
+    rows = metric_files.read(identical, metric_files.columns_at("toolnoise.papers.identical.measure:IDENTICAL"))
     rows = selection.of_tasks(rows.assign(model=rows["network"]), tasks)
     rows = rows.drop_duplicates("hardware").set_index("hardware")[["backend", "backend_version"]]
     return {
@@ -30,14 +23,9 @@ def versions(
     }
 
 
-def names(identical: Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> dict[str, str]:
-    """The same in one text."""
-    return {name: " ".join(both).rstrip() for name, both in versions(identical, hardware, tasks).items()}
-
-
-def brief(named: Mapping[str, str]) -> dict[str, str]:
+def brief(named: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Each tooling's framework without its version, or the tooling if two have the same framework."""
-    short = {name: framework.rpartition(" ")[0] or framework for name, framework in named.items()}
+    short = {name: framework for name, (framework, _) in named.items()}
     return short if len(set(short.values())) == len(short) else {name: name for name in named}
 
 
@@ -52,78 +40,3 @@ def pairs(
             selection.file_names(paths), "hardware", f"no pair among {', '.join(hardware)}", "name two of its toolings"
         )
     return both
-
-
-def arrow(rows: pd.DataFrame, short: Mapping[str, str]) -> pd.Series:
-    """The name of each row's pair."""
-    return rows["hardware"].map(short).str.cat(rows["other_hardware"].map(short), " ↔ ")
-
-
-def parts(split: pd.DataFrame, short: Mapping[str, str]) -> pd.DataFrame:
-    """Churn between two frameworks in all, of inference alone on either's networks, and of training."""
-    found = []
-    ways = split[split["metric"] == "churn"].drop_duplicates(["hardware", "other_hardware", "variant"])
-    for one, other, variant in ways[["hardware", "other_hardware", "variant"]].itertuples(index=False):
-        place = f"{short[one]} ↔ {short[other]}, {style.variant_name(variant)}"
-        lines = {TOTAL: (one, other, "churn"), TRAINING: (one, other, "churn_training")}
-        for first, second in ((one, other), (other, one)):
-            lines[f"inference of {short[first]}'s"] = (first, second, "churn_inference")
-        for name, (first, second, metric) in lines.items():
-            mine = (split["hardware"] == first) & (split["other_hardware"] == second) & (split["metric"] == metric)
-            row = split[mine & (split["variant"] == variant)]
-            found.append(row.assign(metric="churn", source=variant, variant=name, place=place))
-    return pd.concat(found)
-
-
-def tints(rows: pd.DataFrame) -> dict[str, str]:
-    """The colour of each part of the churn."""
-    return {name: TINTS.get(name, INFERENCE) for name in selection.unique(rows["variant"])}
-
-
-def logits(split: pd.DataFrame) -> str:
-    """How far inference alone moves logits, at the least and the most of all pairs and variants."""
-    values = split[split["metric"] == "logits_relative_difference"]["value"].dropna()
-    most = split[split["metric"] == "logits_max_difference"]["value"].max()
-    if values.empty:
-        return ""
-    span = " to ".join(dict.fromkeys(f"{end:.1e}" for end in (values.min(), values.max())))
-    return f"Inference moves logits by {span} of their length, mean over examples, and by at most {most:.1e}."
-
-
-def of_pairs(across: pd.DataFrame, what: str) -> str:
-    """How many answers change with the tooling or framework alone."""
-    same = churn(across, "algo", "control")
-    if same.empty:
-        return f"How far does the same run differ between {what}s?"
-    return f"The {what} alone changes {share(same)}"
-
-
-def of_parts(rows: pd.DataFrame) -> str:
-    """How much of the churn between two frameworks is inference's."""
-    rows = rows[rows["value"].notna()]
-    # As in the figure `frameworks`.
-    rows = rows[rows["source"] == "algo"] if "algo" in set(rows["source"]) else rows
-    inference, training = rows[rows["variant"].str.startswith("inference")], rows[rows["variant"] == "training"]
-    if inference.empty or training.empty:
-        return "Do frameworks part in inference or in training?"
-    trains = "; training does" if inference["value"].max() == 0 < training["value"].max() else ""
-    return f"Inference alone changes {share(inference)}{trains}"
-
-
-def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -> None:
-    """Relative differences in per cent against the `epoch`, a line per `place`; exact zeros are not drawn."""
-    if rows.empty:
-        panel.set_axis_off()
-        return
-    panel.set_yscale("log")
-    for place, tint in style.cycle(selection.unique(rows["place"]), tints).items():
-        course = rows[rows["place"] == place]
-        apart = 100 * course["value"].where(course["value"] > 0)
-        panel.plot(course["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
-    panel.autoscale(axis="y")
-    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panel.set_xlabel("epoch", size=7)
-    panel.set_ylabel("difference, %", size=7)
-    panel.tick_params(labelsize=7.5)
-    panel.set_title(title, size=8.5)
-    panel.legend(fontsize=7, loc="lower right")

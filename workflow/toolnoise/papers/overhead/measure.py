@@ -1,15 +1,32 @@
-"""The cost of determinism for a network on a tooling, from the profiles of its training steps."""
+"""The cost of determinism for a network on a tooling, from the profiles of its training steps: times and their ratio.
 
+Runs are processes; every time is per step. No row is ever left out: with too few runs the estimate is NaN.
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Output, ProfileRecords, Values
+from toolnoise.base.metric_files import ESTIMATE, Columns
 from toolnoise.base.shapes import AMOUNT, INTEGER, POSITIVE, TEXT, Shape
-from toolnoise.papers.overhead.metric import CONDITIONS, KERNELS, OVERHEAD, PROFILE, Cost, costs, longest
+from toolnoise.papers.overhead.xplane import PROFILE
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation, t_interval
 from toolnoise.study.cells import MODES, Profile
+
+# The cost of a step: KERNELS the longest kernels of a mode, OVERHEAD of a network on a tooling.
+CONDITIONS = ("batch_size", "image_size", "steps")
+_NETWORK: Columns = {"model": str, "hardware": str, "accelerator": str, **dict.fromkeys(CONDITIONS, int)}
+KERNELS: Columns = {**_NETWORK, "mode": str, "rank": str, "kernel": str, "calls_per_step": float, **ESTIMATE}
+OVERHEAD: Columns = {**_NETWORK, "metric": str, **ESTIMATE}
+
+TOP = 20  # kernels have a name in each mode, as in the paper's figure 8
+REST = "rest"  # the rank of all others together
+
 
 _NAMED: Shape = {"name": TEXT}
 PROFILED: Shape = {
@@ -17,6 +34,86 @@ PROFILED: Shape = {
     "wall_seconds_per_step": AMOUNT,
     "memory_bytes?": INTEGER,
 }
+
+
+class Cost(NamedTuple):
+    """The cost of a step in one run: wall-clock seconds, the calls and seconds of each kernel, and bytes of memory."""
+
+    wall: float
+    calls: Mapping[str, float]
+    seconds: Mapping[str, float]
+    memory: float = np.nan
+
+    @property
+    def kernels(self) -> float:
+        """Seconds in kernels."""
+        return sum(self.seconds.values())
+
+
+KernelRow = tuple[str, str, float, Estimate]  # its rank in a mode, its name, its calls and seconds per step over runs
+
+
+def costs(
+    default: Sequence[Cost], deterministic: Sequence[Cost], *, with_memory: bool = False
+) -> list[tuple[str, Estimate]]:
+    """Seconds per step in both modes and their ratio, in kernels and by the wall clock; and the same of memory."""
+    rows = []
+    measured = [("kernel", "kernels", "kernel_seconds"), ("wall", "wall", "wall_seconds")]
+    for metric, attribute, name in measured + [("memory", "memory", "memory_bytes")] * with_memory:
+        values = (np.array([getattr(run, attribute) for run in runs]) for runs in (default, deterministic))
+        # Profiles of earlier versions have no memory.
+        plain, other = (of_mode[~np.isnan(of_mode)] for of_mode in values)
+        rows += [
+            (f"{name}_default", mean_t(plain).within(0, np.inf)),
+            (f"{name}_deterministic", mean_t(other).within(0, np.inf)),
+            (f"{metric}_ratio", ratio_of_means(other, plain)),
+        ]
+    return rows
+
+
+def longest(runs: Sequence[Cost]) -> list[KernelRow]:
+    """The `TOP` kernels with the longest time over these runs, and the sum of the rest.
+
+    A run that never called a kernel (another process may choose other kernels) spent no time in it.
+    """
+    if not runs:
+        return []
+    names = sorted({name for run in runs for name in run.seconds})
+    seconds = np.array([[run.seconds.get(name, 0.0) for run in runs] for name in names])
+    calls = np.array([[run.calls.get(name, 0.0) for run in runs] for name in names])
+    order = np.argsort(-seconds.mean(axis=1), kind="stable")
+    rows = [
+        _row(str(rank), names[place], calls[place], seconds[place]) for rank, place in enumerate(order[:TOP], start=1)
+    ]
+    others = order[TOP:]
+    if len(others):
+        rows.append(_row(REST, f"{len(others)} others", calls[others].sum(axis=0), seconds[others].sum(axis=0)))
+    return rows
+
+
+def _row(rank: str, kernel: str, calls: np.ndarray, seconds: np.ndarray) -> KernelRow:
+    return rank, kernel, float(calls.mean()), mean_t(seconds).within(0, np.inf)
+
+
+def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
+    """Mean over mean, with Welch's interval of the ratio's logarithm (delta method); both must be positive.
+
+    The ratio is undefined unless both have at least one run. There is no interval if either has only one run.
+    """
+    counts = np.array([len(numerator), len(denominator)])
+    if counts.min() == 0:
+        return UNDEFINED
+    ratio = float(np.mean(numerator) / np.mean(denominator))
+    if counts.min() == 1:
+        return Estimate(ratio, np.nan, np.nan)
+    spreads = np.array([standard_deviation(runs) / np.mean(runs) for runs in (numerator, denominator)])
+    if not spreads.any():
+        return Estimate(ratio)
+    squares = spreads**2 / counts
+    freedom = squares.sum() ** 2 / np.sum(squares**2 / (counts - 1))
+    _, low, high = t_interval(np.log(ratio), np.sqrt(squares.sum()), freedom)
+    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
+        return Estimate(ratio, float(np.exp(low)), float(np.exp(high)))
 
 
 def measure(

@@ -29,8 +29,7 @@ from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.epoch_plan import Plan, plan_epoch
 from toolnoise.models.initial import initial_weights
 from toolnoise.papers.overhead import xplane
-from toolnoise.papers.overhead.metric import PROFILE
-from toolnoise.papers.overhead.xplane import Kernel
+from toolnoise.papers.overhead.xplane import PROFILE, Kernel
 from toolnoise.training.network import build_model, start_engine
 
 Alone = Callable[[], AbstractContextManager[None]]

@@ -17,6 +17,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from toolnoise.base.metric_files import Columns
+
+# The kernels of one run.
+PROFILE: Columns = {"kernel": str, "calls": int, "total_us": float, "share": float}
 # TensorFlow calls an operator's event "name:Type"; its Python and runtime events have another form.
 OPERATOR = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>-]*:([A-Z_][A-Za-z0-9_]*)")
 LAUNCH, INSTRUCTION = "kernel_details", "hlo_op"

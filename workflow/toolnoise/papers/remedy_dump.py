@@ -61,7 +61,7 @@ def dump(
     return network.observed
 
 
-def seen(
+def each_view(
     images: np.ndarray, margin: int, views: Iterable[View], beyond: np.ndarray | float = 0.0
 ) -> Iterator[tuple[View, np.ndarray]]:
     """Each view of images [N, H, W, C], which are higher and wider by `margin` than the network's input, or of text.
@@ -85,10 +85,10 @@ def seen(
         yield view, window[:, :, ::-1] if view.mirrored else window
 
 
-def _shown(part: Split, views: list[View], beyond: np.ndarray) -> Iterator[tuple[View, np.ndarray]]:
+def _each_view_of_split(part: Split, views: list[View], beyond: np.ndarray) -> Iterator[tuple[View, np.ndarray]]:
     """Each view of some examples. Originals are decoded again for each place that a view shows of them."""
     if part.boxes is None:
-        yield from seen(part.images, part.margin, views, beyond)
+        yield from each_view(part.images, part.margin, views, beyond)
         return
     for place, of_place in itertools.groupby(views, lambda view: (view.down, view.right)):
         images = part.moved(*place)
@@ -109,7 +109,7 @@ def _averages(
         network.take(weights, run)
         last = weights is snapshots[-1]
         views = [remedy.views if last or remedy.all_snapshots else () for remedy in wanted]
-        for view, images in _shown(part, sorted(set().union(*views)), beyond):
+        for view, images in _each_view_of_split(part, sorted(set().union(*views)), beyond):
             logits = network.engine.logits(part.showing(images))
             for total, members in zip(sums, views, strict=True):
                 if view in members:

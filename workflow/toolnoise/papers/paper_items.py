@@ -1,10 +1,9 @@
 """The figures of a study that stand for the tables and figures of Zhuang et al., by the paper's names."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import program
 from toolnoise.base.errors import BadInput, warn_once
 from toolnoise.study import config, grid
 from toolnoise.study.figure_kinds import KINDS
@@ -50,12 +49,20 @@ def of_target(
 ) -> tuple[Figure, ...]:
     """The figures of a study for an item of the paper; without any, the error is one line.
 
-    `written` is the study's configuration. If it leaves out toolings that the item has, a line names them and the
-    profiles that have them: an error if nothing is left of the item, else a warning.
+    `written` is the study's configuration. If its `only` leaves out toolings that the item has, a line names them: an
+    error if nothing is left of the item, else a warning.
     """
     chosen = by_target(figures)[target]
     if "only" in written:
-        _name_missing(target, chosen, written, file)
+        rest = {key: value for key, value in written.items() if key != "only"}
+        whole = by_target(grid.build(config.resolve(rest, file), file).figures)[target]
+        toolings = list(dict.fromkeys(name for figure in whole for name in figure.hardware))
+        missing = [name for name in toolings if not any(name in figure.hardware for figure in chosen)]
+        if missing and not chosen:
+            what = f"cannot be made on {', '.join(written['only'])} alone"
+            raise BadInput(file, target, what, f"a profile or `only` with {', '.join(toolings)}")
+        if missing:
+            warn_once(f"{file}: {target}: without {', '.join(missing)}, which `only` leaves out")
     if not chosen:
         others = [figure.name for figure in figures if figure.notebook == _kind(target)]
         if others:
@@ -63,35 +70,6 @@ def of_target(
             raise BadInput(file, target, f"the study has no {missing}", f"it has {', '.join(others)}")
         raise BadInput(file, target, f"the study has no {_kind(target)}", f"it needs {KINDS[_kind(target)].needs}")
     return chosen
-
-
-def _name_missing(target: str, chosen: tuple[Figure, ...], written: Mapping[str, Any], file: str | Path) -> None:
-    needed = dict.fromkeys(name for figure in _with(target, None, written, file) for name in figure.hardware)
-    missing = [name for name in needed if not any(name in figure.hardware for figure in chosen)]
-    if missing and chosen:
-        able = [name for name, only in _profiles(file) if set(missing) <= set(only)]
-        where = f"profiles with it: {', '.join(able)}" if able else "no profile has it"
-        warn_once(f"{file}: {target}: without {', '.join(missing)}, which `only` leaves out; {where}")
-    elif missing:
-        able = [name for name, only in _profiles(file) if _with(target, only, written, file)]
-        # Where the tooling is, this machine's own profile makes it.
-        alone = f"none; there: snakemake {target} --configfile {file} --config 'only=[{', '.join(needed)}]'"
-        where = f"the study has it on {', '.join(needed)}; profiles with it: {', '.join(able) or alone}"
-        raise BadInput(file, target, f"cannot be made on {', '.join(written['only'])} alone", where)
-
-
-def _with(target: str, only: list[str] | None, written: Mapping[str, Any], file: str | Path) -> tuple[Figure, ...]:
-    """The figures for an item of the paper on these toolings of the study, or on all of them."""
-    rest = {key: value for key, value in written.items() if key != "only"} | ({"only": only} if only else {})
-    return by_target(grid.build(config.resolve(rest, file), file).figures)[target]
-
-
-def _profiles(file: str | Path) -> Iterator[tuple[str, list[str]]]:
-    """The profiles that run a study, each with its toolings."""
-    for path in sorted(program.profile("any").parent.glob("*/config.yaml")):
-        about = config.read_yaml(path)
-        if "configfile" in about and (path.parent / about["configfile"]).resolve() == Path(file).resolve():
-            yield path.parent.name, about["config"]["only"]
 
 
 def _kind(target: str) -> str:

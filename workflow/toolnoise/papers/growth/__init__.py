@@ -1,1 +1,0 @@
-"""Growth: how the distance between two trainings grows with the steps."""
