@@ -20,6 +20,9 @@ import yaml
 from toolnoise.base import arrays, program
 
 EXAMPLES, CLASSES = 24, 4
+# What is nested too deep, and what becomes too large: both in YAML.
+DEEP = 20_000
+LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
 BUILDER = """
 import keras
 
