@@ -25,10 +25,12 @@ from toolnoise.comparison.metric_layouts import Asked
 from toolnoise.comparison.metric_runs import read_runs
 
 # Names that say what a column is, as people write them, and names that say nothing.
-ARMS = """model Model method arm variant algorithm algo system approach model_name group condition setting config
-architecture arch network net model_type params.model config.method config/model params_model""".split()
+ARMS = ["model", "Model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "model_name", "group"]
+ARMS += ["condition", "setting", "config", "architecture", "arch", "network", "net", "model_type", "params.model"]
+ARMS += ["config.method", "config/model", "params_model"]
 UNKNOWN_ARMS = ["Optimiser", "flavour"]
-SEEDS = "seed Seed random_seed rng_seed random_state global_seed params.seed config/seed params_seed".split()
+SEEDS = ["seed", "Seed", "random_seed", "rng_seed", "random_state", "global_seed", "params.seed", "config/seed"]
+SEEDS += ["params_seed"]
 UNKNOWN_SEEDS = ["Startwert", "init", "k"]
 STEPS = ["step", "global_step", "iteration", "iter", "epoch", "Epoch", "epochs", "round", "episode", "timesteps"]
 HIGHER = ["accuracy", "Top1 Acc", "val/accuracy", "test_f1", "mIoU", "metrics.accuracy", "auc", "mean_reward"]

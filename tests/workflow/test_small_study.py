@@ -1,10 +1,15 @@
-"""A small study, run by Snakemake from its file to its page: numbers, statements, report, gate, what runs again."""
+"""A small study, run by Snakemake from its file to its page: numbers, statements, report, gate, what runs again.
+
+And `snakemake` and `toolnoise run` as people type them, from a folder that is not the clone. Bad input is one line with
+exit code 2, and results stay as they were. tests/system/faults/test_ended_runs.py sends signals.
+"""
 
 import csv
 import html
 import json
 import os
 import re
+import shlex
 import shutil
 import zipfile
 from collections import Counter
@@ -337,35 +342,37 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("damaged", DAMAGED)
 def test_a_truncated_file_is_one_line_that_names_it_and_changes_nothing(
-    damaged, copied, command_for, monkeypatch, toolnoise, refusal, refused_by_verb
+    copied, command_for, monkeypatch, toolnoise, refusal, refused_by_verb
 ):
     monkeypatch.chdir(copied)
-    path = copied / "results/small" / damaged
-    path.write_bytes(path.read_bytes()[:-100])
-    before, words = everything(copied), command_for(DAMAGED[damaged])
-    line = refusal(toolnoise(copied, *words)) if words[0] == "predict" else refused_by_verb(*words)
-    assert f"results/small/{damaged}" in line
-    assert everything(copied) == before
+    for damaged, read_for in DAMAGED.items():
+        path = copied / "results/small" / damaged
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-100])
+        before, words = everything(copied), command_for(read_for)
+        line = refusal(toolnoise(copied, *words)) if words[0] == "predict" else refused_by_verb(*words)
+        assert f"results/small/{damaged}" in line
+        assert everything(copied) == before
+        path.write_bytes(whole)
 
 
-@pytest.mark.parametrize(
-    ("made", "changed", "says"),
-    [
-        (RUN, {"seed": "seed=one"}, "no spec"),
-        (RUN, {"recipe": "plain"}, "--recipe: found 'plain'; key=value, each key once"),
-        (RUN, {"data": "absent.npz"}, "absent.npz"),
-        (MEASURED, {"study-seed": "one"}, "'one'"),
-        ("metrics/stability.csv", {"kind": "stabilty"}, "stabilty"),
-        ("figures/table2.csv", {"metrics": "results/small/metrics/data/digits.csv"}, "it reads stability"),
-        ("figures/table2.csv", {"out": "table2.csv"}, "one path with each of html"),
-    ],
-)
-def test_a_wrong_command_line_is_one_line(made, changed, says, copied, command_for, monkeypatch, refused_by_verb):
+WRONG_LINES = [
+    (RUN, {"seed": "seed=one"}, "no spec"),
+    (RUN, {"recipe": "plain"}, "--recipe: found 'plain'; key=value, each key once"),
+    (RUN, {"data": "absent.npz"}, "absent.npz"),
+    (MEASURED, {"study-seed": "one"}, "'one'"),
+    ("metrics/stability.csv", {"kind": "stabilty"}, "stabilty"),
+    ("figures/table2.csv", {"metrics": "results/small/metrics/data/digits.csv"}, "it reads stability"),
+    ("figures/table2.csv", {"out": "table2.csv"}, "one path with each of html"),
+]
+
+
+def test_a_wrong_command_line_is_one_line(copied, command_for, monkeypatch, refused_by_verb):
     monkeypatch.chdir(copied)
     before = everything(copied)
-    assert says in refused_by_verb(*command_for(made, **changed))
+    for made, changed, says in WRONG_LINES:
+        assert says in refused_by_verb(*command_for(made, **changed))
     assert everything(copied) == before
 
 
@@ -417,3 +424,70 @@ def test_without_its_environment_a_job_ends_in_one_line(command_for, toolnoise, 
     wanted = ".environments/tensorflow-2.16 is missing: run `make .environments/tensorflow-2.16`"
     line = refusal(toolnoise(tmp_path, *command_for(RUN, tooling=tooling)))
     assert line == f"toolnoise: hardware elsewhere: environment: {wanted}"
+
+
+# What people type: `toolnoise run`, and study files that are wrong
+
+
+def test_a_study_is_planned_run_and_summed_up_and_the_command_can_be_pasted(copied, toolnoise, run):
+    (copied / "results/small/index.html").unlink()
+    planned = toolnoise(copied, "run", "-n")
+    assert planned.returncode == 0, planned.stderr
+    assert "write_page" in planned.stderr + planned.stdout
+    assert "the page:" not in planned.stdout
+    done = toolnoise(copied, "run", "--cores", "1")
+    assert done.returncode == 0, done.stderr
+    assert "the page: results/small/index.html" in done.stdout
+    assert "bit-equal" in done.stdout
+    command = next(line for line in done.stderr.splitlines() if "--configfile study.yaml" in line)
+    again = run(copied, *shlex.split(command))
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+# tests/study/test_config.py has the other keys.
+def test_a_wrong_study_file_is_one_line_and_nothing_runs(copied, change_study, snakemake, toolnoise, refusal):
+    before = everything(copied)
+    change_study(copied, lambda study: study["grid"][0].update(models=["smalcnn"]))
+    for done in (snakemake(copied), toolnoise(copied, "run")):
+        line = refusal(done)
+        for word in ("study.yaml", "grid[0].models", "'smallcnn'?"):
+            assert word in line
+    assert everything(copied) == before
+
+
+TINY = """study: tiny
+grid:
+- {models: [linear], datasets: [digits], recipe: digits, hardware: [cpu], variants: [control], seeds: 2}
+"""
+# What Snakemake's own loader cannot read, or reads as something else.
+UNREADABLE = {
+    "UTF-16": (TINY.encode("utf-16"), "cannot be read ('utf-8' codec can't decode byte 0xff"),
+    "no date": (f"{TINY}seed: !!timestamp 2020-99-99\n", "line 4: found the tag tag:yaml.org,2002:timestamp"),
+    "tab": (f"{TINY}\tseed: 1\n", "line 4: found character '\\t'"),
+    "unknown alias": (f"{TINY}seed: *seed\n", "line 4: found undefined alias 'seed'"),
+    "two documents": (f"{TINY}---\n{TINY}", "line 4: but found another document"),
+    "deep": (f"{TINY}seed: {'[' * 3000}\n", "maximum recursion depth exceeded"),
+    "octal": (TINY.replace("seeds: 2", "seeds: 010"), "line 3: found 010, which YAML 1.1 reads as 8; allowed: "),
+    "sexagesimal": (f"{TINY}seed: 1:20\n", "line 4: found 1:20, which YAML 1.1 reads as 80; allowed: "),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), UNREADABLE.values(), ids=list(UNREADABLE))
+def test_a_file_that_snakemake_reads_differently_is_refused_before_snakemake_starts(
+    content, says, here, refused_by_verb
+):
+    (here / "study.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert f"study.yaml: {says}" in refused_by_verb("run", "study.yaml", "-n")
+    assert [path.name for path in here.iterdir()] == ["study.yaml"]
+
+
+def test_snakemake_alone_refuses_it_too_and_plans_what_is_written_in_files_and_in_values(tmp_path, snakemake, refusal):
+    study = tmp_path / "study.yaml"
+    study.write_text(UNREADABLE["octal"][0])
+    assert f"study.yaml: {UNREADABLE['octal'][1]}" in refusal(snakemake(tmp_path, "-n"))
+    assert list(tmp_path.iterdir()) == [study]
+    study.write_text(f"{TINY}prices: {{cpu: 1e-3}}\n")
+    done = snakemake(tmp_path, "-n", "--quiet", "all", "--config", "recipes={digits: {learning_rate: 2e-3, epochs: 3}}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "--config seed: found 1_0, which YAML" in refusal(snakemake(tmp_path, "-n", "--config", "seed=1_0"))

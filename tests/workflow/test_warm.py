@@ -112,15 +112,6 @@ def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, command_for
     assert "absent.npz" in refusal(toolnoise(small_study, *words, env=template.ONE_THREAD))
 
 
-def test_a_template_keeps_no_descriptor_and_no_process_of_its_jobs(count, templates):
-    kept = []
-    for _ in range(4):
-        assert count() == "warm"
-        kept.append((templates[0].num_fds(), len(templates[0].children())))
-    # The first job leaves what is imported with it.
-    assert kept[1] == kept[3]
-
-
 @pytest.fixture(scope="module")
 def fetching(tmp_path_factory, write_study, jobs_of):
     """What the rule calls that downloads a data set."""
