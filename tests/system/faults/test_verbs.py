@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import power
 import pytest
-from conftest import NAME, ROOT, bits, compiled, files_of, study_of
+from conftest import NAME, bits, files_of, study_of
 
-from toolnoise.base import scratch
+from toolnoise.base import program, scratch
 
 KILLS = 5
 CUTS = 2
@@ -27,7 +28,7 @@ def both(tmp_path_factory, prepared, write_study):
     """Two Snakemakes that make one study in one folder at once: the folder, and how they ended."""
     place = shutil.copytree(prepared, tmp_path_factory.mktemp("verbs"), dirs_exist_ok=True)
     write_study(place, study_of(RUNS))
-    command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--directory", place]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", program.snakefile(), "--directory", place]
     command += ["--configfile", place / "study.yaml", "--cores", "2", "--workflow-profile", "none"]
     started = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in "12"]
     said = [one.communicate()[1] for one in started]
@@ -140,17 +141,8 @@ def ordinary(run):
     return lambda folder, *words: run(folder, *script, *words)
 
 
-@pytest.fixture(scope="module")
-def late(tmp_path_factory):
-    """Variables under which new files of a study appear late to a process, but not to what it starts."""
-    return {
-        "LD_PRELOAD": str(compiled("late", tmp_path_factory)),
-        "LATE_BELOW": f"results/{NAME}/",
-        "LATE_SECONDS": "3",
-    }
-
-
-def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakemake, findings, tmp_path):
+def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, shim, snakemake, findings, tmp_path):
+    late = {"LD_PRELOAD": str(shim), "LATE_BELOW": f"results/{NAME}/", "LATE_SECONDS": "3"}
     place, wanted = shutil.copytree(finished, tmp_path / "late"), results_of(finished)
     for part in ("metrics", "figures"):
         shutil.rmtree(place / f"results/{NAME}/{part}")
@@ -225,6 +217,70 @@ def test_an_import_that_is_killed_is_made_again(finished, driver, at, findings, 
     assert findings(there, complete=False) == []
 
 
+# What a power cut leaves of the files of a job: a journal of its operations, replayed on a disk that keeps the least.
+# A disk keeps the content that a file had when it was last synced, and a name if its folder was synced since. What was
+# not synced may be kept, too, in any order. So each moment has several disks: one that kept all names before any
+# content, one that kept nothing that was not synced, and one that kept nothing else than the names of statements.
+
+KEPT = {"every name": lambda _: True, "no name": lambda _: False, "statements": lambda path: "/statements/" in path}
+
+
+@dataclass(eq=False)
+class File:
+    """A file: its content on disk, and the whole content that it got its last name with."""
+
+    content: bytes = b""
+    whole: bytes | None = None
+
+
+@dataclass
+class Disk:
+    """The files and folders of a job by name: those that its process sees, and those that a power cut leaves."""
+
+    live: dict[str, File | None] = field(default_factory=dict)
+    synced: dict[str, File | None] = field(default_factory=dict)
+
+    def do(self, kind, path, before, copy):
+        """Perform one operation; `copy` is what the shim copied of the file."""
+        match kind:
+            case "m":
+                self.live[path] = None
+            case "u":
+                self.live.pop(path, None)
+            case "r":
+                self.live[path] = self.live.pop(before)
+                self.live[path].whole = copy.read_bytes()
+            case "d":
+                others = {name: file for name, file in self.synced.items() if Path(name).parent != Path(path)}
+                self.synced = others | {n: file for n, file in self.live.items() if Path(n).parent == Path(path)}
+            case "s":
+                self.live.setdefault(path, File()).content = copy.read_bytes()
+            case _:
+                self.live.setdefault(path, File())
+
+    def left(self, kept):
+        """The names that are left if those were kept which were not synced, by their rule."""
+        names = {name: file for name, file in self.synced.items() if not kept(name)}
+        return names | {name: file for name, file in self.live.items() if kept(name)}
+
+
+def moments(journal: Path) -> Iterator[Disk]:
+    """The disk after each operation of a journal; it is the same object, which changes."""
+    disk = Disk()
+    for number, line in enumerate((journal / "lines").read_text().splitlines(), 1):
+        disk.do(*line.split("\t"), journal / str(number))
+        yield disk
+
+
+def lay(names: dict[str, File | None], start: Path, folder: Path) -> None:
+    """Put what is left of the files below `start` into a folder."""
+    for name, file in names.items():
+        target = folder / Path(name).relative_to(start)
+        (target if file is None else target.parent).mkdir(parents=True, exist_ok=True)
+        if file is not None:
+            target.write_bytes(file.content)
+
+
 CUT = [
     ("train", "1", ("study.json", "data/")),
     ("predict", "", ("study.json", "data/", "runs/")),
@@ -243,13 +299,13 @@ def test_after_a_power_cut_nothing_half_written_counts_as_whole(
     done = driver.do(left[verb, of], folder=str(place), journal=str(journal))
     assert done.code == 0, done.said
     wanted, said = same_in_each(place, verb), drawn(len(done.done), CUTS)
-    for number, disk in enumerate(power.moments(journal), 1):
-        for rule, kept in power.KEPT.items():
+    for number, disk in enumerate(moments(journal), 1):
+        for rule, kept in KEPT.items():
             names = disk.left(kept)
             require_whole(names, place, (number, rule))
             if number in said:
                 part(finished, tmp_path / "cut", *parts)
-                power.lay(names, place, tmp_path / "cut")
+                lay(names, place, tmp_path / "cut")
                 again = driver.do(left[verb, of], folder=str(tmp_path / "cut"))
                 assert again.code == 0, (number, rule, again.said)
                 assert same_in_each(tmp_path / "cut", verb) == wanted, (number, rule)
@@ -257,8 +313,8 @@ def test_after_a_power_cut_nothing_half_written_counts_as_whole(
     whole = {path: path.read_bytes() for path in place.rglob("*") if str(path) in disk.live and path.is_file()}
     assert {Path(name): file.content for name, file in disk.live.items() if file} == whole
     assert findings(tmp_path / "cut", complete=False) == []
-    record_property("power cuts, nothing half-written counts", number * len(power.KEPT))
-    record_property("power cuts, made again with equal bits", len(said) * len(power.KEPT))
+    record_property("power cuts, nothing half-written counts", number * len(KEPT))
+    record_property("power cuts, made again with equal bits", len(said) * len(KEPT))
 
 
 def same_in_each(folder, verb):

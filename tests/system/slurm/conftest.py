@@ -29,8 +29,7 @@ def start(cluster, checkout, tmp_path_factory):
         clone = tmp_path_factory.getbasetemp() / study["study"]
         if not clone.exists():
             shutil.copytree(checkout, clone, symlinks=True)
-            for builder in ("waits_once.py", "stops_once.py"):
-                shutil.copy(Path(__file__).with_name(builder), clone)
+            shutil.copy(Path(__file__).with_name("waiting.py"), clone)
             if partitions:
                 table = clone / "workflow/profiles/partitions.yaml"
                 known = yaml.safe_load(table.read_text())["partitions"]
