@@ -1,8 +1,9 @@
-"""A study's page and a cell's in a real headless Chromium: from the findings to a run, by mouse and by keyboard."""
+"""A study's page, a cell's and Snakemake's report in a real headless Chromium: by mouse and by keyboard."""
 
 import csv
 import json
 import re
+import shutil
 
 import pytest
 from playwright.sync_api import expect
@@ -163,3 +164,52 @@ def test_paper_has_the_tables_and_not_the_links_of_the_page(page):
     page.emulate_media(media="print")
     expect(page.get_by_role("region", name="Cells").locator("tbody tr").first).to_be_visible()
     expect(page.get_by_role("navigation")).to_be_hidden()
+
+
+# Snakemake's report: table 2 is first, figures and tables open, the console is quiet
+
+
+@pytest.fixture(scope="module")
+def report_file(small_study, snakemake, tmp_path_factory):
+    """Snakemake's report on the small study."""
+    folder = shutil.copytree(small_study, tmp_path_factory.mktemp("report") / "small")
+    done = snakemake(folder, "results/small/report.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "results/small/report.html"
+
+
+@pytest.fixture
+def report(opened, report_file):
+    """The report, freshly opened."""
+    page = opened(report_file)
+    page.get_by_text("2 Figures", exact=True).wait_for()
+    return page
+
+
+def show(page, category, result):
+    """Click through the menu to a result; the element that shows it."""
+    page.get_by_text(category, exact=True).click()
+    page.locator("tr", has=page.get_by_text(result, exact=True)).locator("a").first.click()
+    # The page's own logo is a picture too, and comes first.
+    shown = page.locator("img, iframe").nth(1)
+    shown.wait_for()
+    return shown
+
+
+def test_table_2_is_the_first_result_and_opens_with_its_numbers_and_the_files_are_the_last(report):
+    listed = report.locator("li").all_inner_texts()
+    first = listed.index("RESULTS") + 1
+    # Category 4 has published numbers, of which the small study has run none.
+    categories = ["1 Table 2: accuracy", "2 Figures", "3 Further tables", "5 Metric files"]
+    assert listed[first : first + 4] == categories
+    assert report.get_by_text("how much of a trained network is noise").is_visible()
+    show(report, "1 Table 2: accuracy", "table2")
+    cells = [text for frame in report.frames for text in frame.locator("td").all_inner_texts()]
+    assert any("±" in text for text in cells)
+    assert report.errors == []
+
+
+def test_a_figure_opens_at_a_size_to_read(report):
+    box = show(report, "2 Figures", "noise_by_source-cpu").bounding_box()
+    assert (box["width"] > 300, box["height"] > 150) == (True, True)
+    assert report.errors == []

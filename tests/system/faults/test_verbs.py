@@ -85,25 +85,33 @@ def at(drawn, record_property):
     return draw
 
 
-def remade(driver, argv, folder, at):
+def remade(driver, argv, folder, at, start=lambda: None, of=None):
     """Kill a job at some of its operations, and make it again each time: its files must be the same."""
+    of = of or results_of
     # The first time, it also makes folders.
-    _, undisturbed = (driver.do(argv, folder=str(folder)) for _ in range(2))
-    assert undisturbed.code == 0, undisturbed.said
-    wanted = results_of(folder)
+    for _ in range(2):
+        start()
+        undisturbed = driver.do(argv, folder=str(folder))
+        assert undisturbed.code == 0, undisturbed.said
+    wanted = of(folder)
     for number in at(undisturbed.done):
+        start()
         assert driver.do(argv, folder=str(folder), fault="kill", at=number).code == -signal.SIGKILL
         again = driver.do(argv, folder=str(folder))
         assert again.code == 0, again.said
-        found = results_of(folder)
-        assert found.keys() == wanted.keys()
-        assert [name for name in wanted if found[name] != wanted[name]] == []
+        assert differing(of(folder), wanted) == []
+    return wanted
 
 
 def results_of(folder):
     """Every file but statements, which have times."""
     found = files_of(folder / f"results/{NAME}")
     return {name: content for name, content in found.items() if not name.startswith("statements/")}
+
+
+def differing(found, wanted):
+    """The names of files that only one of two folders has, or that are not the same."""
+    return [name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)]
 
 
 def test_a_measure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, findings, tmp_path):
@@ -131,16 +139,6 @@ def read_only(finished, tmp_path):
         path.chmod(path.stat().st_mode | 0o200)
 
 
-@pytest.fixture
-def ordinary(run):
-    """Run a program without the right to ignore permissions, which root has."""
-    script = [Path(sys.executable).with_name("toolnoise")]
-    if not os.geteuid():
-        setpriv = shutil.which("setpriv") or pytest.skip("as root, this needs setpriv")
-        script = [setpriv, "--bounding-set=-all", "--inh-caps=-all", *script]
-    return lambda folder, *words: run(folder, *script, *words)
-
-
 def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, shim, snakemake, findings, tmp_path):
     late = {"LD_PRELOAD": str(shim), "LATE_BELOW": f"results/{NAME}/", "LATE_SECONDS": "3"}
     place, wanted = shutil.copytree(finished, tmp_path / "late"), results_of(finished)
@@ -154,9 +152,7 @@ def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, shim, snakem
     assert "latency-wait" in impatient.stdout + impatient.stderr
     patient = snakemake(place, "--latency-wait", "60", "--rerun-incomplete", env=late)
     assert patient.returncode == 0, patient.stdout + patient.stderr
-    found = results_of(place)
-    assert found.keys() == wanted.keys()
-    assert [name for name in wanted if found[name] != wanted[name]] == []
+    assert differing(results_of(place), wanted) == []
     # What was made again is younger than the pages that were made from it, on a slow machine by more than two minutes.
     assert findings(place, "--clock-skew", "2h") == []
 
@@ -165,55 +161,43 @@ READING = ["summary", "estimate", "audit RESULTS"]
 WRITING = {"run --cores 1": ".snakemake", "run -n": ".snakemake"}
 
 
-def test_in_a_folder_that_is_read_only_all_is_read_and_what_writes_ends_in_one_line(read_only, ordinary, refusal):
+def test_in_a_folder_that_is_read_only_all_is_read_and_what_writes_ends_in_one_line(read_only, run, refusal):
+    script = [Path(sys.executable).with_name("toolnoise")]
+    if not os.geteuid():
+        # Without the right to ignore permissions, which root has.
+        setpriv = shutil.which("setpriv") or pytest.skip("as root, this needs setpriv")
+        script = [setpriv, "--bounding-set=-all", "--inh-caps=-all", *script]
     for words in READING:
-        done = ordinary(read_only, *words.replace("RESULTS", f"results/{NAME}").split())
+        done = run(read_only, *script, *words.replace("RESULTS", f"results/{NAME}").split())
         assert done.returncode == 0, (words, done.stdout, done.stderr)
     for words, place in WRITING.items():
-        said = refusal(ordinary(read_only, *words.split()))
+        said = refusal(run(read_only, *script, *words.split()))
         assert said.startswith(f"toolnoise: {place}: no permission")
 
 
-@pytest.fixture(scope="module")
-def key(tmp_path_factory):
-    """A signing key."""
-    folder = tmp_path_factory.mktemp("key")
-    made = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"]
+def test_a_signing_that_is_killed_goes_on(finished, driver, at, findings, tmp_path):
+    made = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"]
     subprocess.run(made, check=True)
-    return folder
+    before = shutil.copytree(finished / "results", tmp_path / "before")
 
-
-def test_a_signing_that_is_killed_goes_on(finished, key, driver, at, findings, tmp_path):
-    before, argv = tmp_path / "before", ["sign", f"results/{NAME}", "--key", str(key / "key")]
-    shutil.copytree(finished / "results", before)
-    undisturbed = driver.do(argv)
-    assert undisturbed.code == 0, undisturbed.said
-    wanted = files_of(finished / "results")
-    for number in at(undisturbed.done):
+    def start():
         shutil.rmtree(finished / "results")
         shutil.copytree(before, finished / "results")
-        assert driver.do(argv, fault="kill", at=number).code == -signal.SIGKILL
-        assert driver.do(argv).code == 0
-        assert files_of(finished / "results") == wanted
-    assert findings(finished, "--require-signature", str(key / "key.pub")) == []
+
+    remade(driver, ["sign", f"results/{NAME}", "--key", str(tmp_path / "key")], finished, at, start, files_of)
+    assert findings(finished, "--require-signature", str(tmp_path / "key.pub")) == []
 
 
 def test_an_import_that_is_killed_is_made_again(finished, driver, at, findings, toolnoise, tmp_path):
     archive, there = tmp_path / "runs.tar", tmp_path / "there"
     done = toolnoise(finished, "export", f"results/{NAME}", "--out", archive, "--no-predictions")
     assert done.returncode == 0, done.stderr
-    argv, started = ["import", str(archive), "--into", f"results/{NAME}"], ("study.json", "data/digits.npz")
-    part(finished, there, *started)
-    undisturbed = driver.do(argv, folder=str(there))
-    assert undisturbed.code == 0, undisturbed.said
-    wanted = files_of(there)
-    assert f"results/{NAME}/runs/linear/digits/cpu/control/1/run.json" in wanted
-    for number in at(undisturbed.done):
-        part(finished, there, *started)
-        assert driver.do(argv, folder=str(there), fault="kill", at=number).code == -signal.SIGKILL
-        again = driver.do(argv, folder=str(there))
-        assert again.code == 0, again.said
-        assert files_of(there) == wanted
+
+    def start():
+        part(finished, there, "study.json", "data/digits.npz")
+
+    made = remade(driver, ["import", str(archive), "--into", f"results/{NAME}"], there, at, start, files_of)
+    assert f"results/{NAME}/runs/linear/digits/cpu/control/1/run.json" in made
     assert findings(there, complete=False) == []
 
 
