@@ -39,13 +39,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import fuzz_base
 import numpy as np
 import yaml
-
-# What Python compiles beside a study's own modules is none of its files: it would be damaged, too.
-os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-
-import fuzz_base
 
 from toolnoise import cli
 from toolnoise.study import job_code
@@ -613,6 +609,8 @@ def main() -> None:
     )
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "toolnoise-fuzz")
     options = parser.parse_args()
+    # What Python compiles beside a study's own modules is none of its files: it would be damaged, too.
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     base = options.folder.resolve() / f"study-{fuzz_base.code()[:12]}"
     fuzz_base.make(base)
     before, started, done, failed = states(base), time.monotonic(), 0, 0

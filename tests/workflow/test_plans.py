@@ -232,14 +232,6 @@ def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(every
     assert {log.split("/")[1] for rule in calling.values() for log in rule["log"]} == {"fuzz"}
 
 
-def test_a_command_has_what_snakemake_gives_a_job_alone(every_kind_of_job):
-    """In a module, it knows no other name of these files."""
-    commands = {name: rule["command"] or "" for name, rule in every_kind_of_job["rules"].items()}
-    named = {(name, found) for name, command in commands.items() for found in re.findall(r"{(\w+)", command)}
-    given = {"input", "output", "params", "wildcards", "threads", "log"}
-    assert [one for one in named if one[1] not in given] == []
-
-
 def test_a_rule_gives_every_option_of_its_verb(every_kind_of_job):
     lacking = set()
     for rule in every_kind_of_job["rules"].values():
