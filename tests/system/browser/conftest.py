@@ -52,12 +52,6 @@ def results_folder(request):
 
 
 @pytest.fixture(scope="session")
-def page_file(results_folder):
-    """The page that the workflow wrote."""
-    return results_folder / "index.html"
-
-
-@pytest.fixture(scope="session")
 def axe():
     """The script of axe-core, which `npm ci --prefix tests/system/browser` installs from its lock."""
     script = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
