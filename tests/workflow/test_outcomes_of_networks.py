@@ -92,7 +92,8 @@ def study(tmp_path_factory, write_study, snakemake):
     folder = tmp_path_factory.mktemp("outcomes")
     (folder / "networks.py").write_text(NETWORKS)
     write_data(folder)
-    official_formats.write("celeba", 200, folder / "celeba")
+    (folder / "celeba").mkdir()
+    official_formats.write_celeba(folder / "celeba", 200)
     write_study(folder, STUDY)
     done = snakemake(folder)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -247,7 +247,7 @@ COUNTS = "results/pictures/metrics/data.csv"
 def server(tmp_path_factory):
     """A web server of this test's own that has a synthetic image folder as a tar; its address and the tar."""
     folder = tmp_path_factory.mktemp("served")
-    official_formats.write("image-folder", 60, folder)
+    official_formats.write_image_folder(folder, 60)
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_):

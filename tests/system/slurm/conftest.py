@@ -65,7 +65,7 @@ class Started:
 
     def wait_for(self, path):
         """Wait until a file is there, and return what it says."""
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + 900
         while not ((self.clone / path).exists() and (self.clone / path).read_text()):
             assert self.snakemake.poll() is None, (self.clone / "said.txt").read_text()
             assert time.monotonic() < deadline, (self.clone / "said.txt").read_text()
