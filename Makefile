@@ -114,33 +114,30 @@ sbom: .environments/supply ## a bill of materials of what the demo installs
 		--output-reproducible --output-file dist/toolnoise.cdx.json requirements/cpu.txt
 
 .SECONDEXPANSION:
-# uv needs a quarter of pip's time. It does not know the indexes of pip's settings: where it fails, pip is asked. As pip does,
-# it compiles what it installs: where PYTHONDONTWRITEBYTECODE is set, every job would compile its framework again.
+# A lock file's packages, in a virtual environment. uv needs a quarter of pip's time. It does not know the indexes of pip's
+# settings: where it fails, pip is asked. As pip does, it compiles what it installs: where PYTHONDONTWRITEBYTECODE is set,
+# every job would compile its framework again.
+uv = .environments/uv/bin/uv
+install = { test -x $(uv) && $(uv) pip install --quiet --compile-bytecode --python $(1)/bin/python --require-hashes \
+	--requirement $(2) || $(1)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(2); }
+install_this = $(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+
 $(LOCKED): requirements/$$(@F).txt pyproject.toml | .environments/uv
 	@echo "installing the packages of requirements/$(@F).txt into $(@D): $($(@F)_SIZE)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@{ .environments/uv/bin/uv pip install --quiet --compile-bytecode --python $(@D)/bin/python \
-	--require-hashes --requirement $< || \
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<; } && \
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
-	touch $@
+	@$(call install,$(@D),$<) && $(call install_this,$(@D)) && touch $@
 
 # A folder is complete: what fails half-way is removed.
-$(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
+$(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml | .environments/uv
 	@echo "installing the packages of $< into $@: PyTorch 3 GB to download, as it includes CUDA; others 100 to 300 MB"
 	@rm -rf $@
-	@$(PYTHON) -m venv $@ && \
-	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
-	$@/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
-	touch $@ || { rm -rf $@; exit 1; }
+	@$(PYTHON) -m venv $@ && $(call install,$@,$<) && $(call install_this,$@) && touch $@ || { rm -rf $@; exit 1; }
 
-# Programs for checks: supply has pip-audit and CycloneDX, docs makes the site of docs/.
-$(TOOLS): .environments/%: requirements/tools/%.txt
+# Programs for checks: supply has pip-audit and CycloneDX, docs makes the site of docs/. pip installs uv.
+$(TOOLS): .environments/%: requirements/tools/%.txt | $$(filter-out $$@,.environments/uv)
 	@echo "installing the packages of $< into $@: at most 45 MB to download"
 	@rm -rf $@
-	@$(PYTHON) -m venv $@ && \
-	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
-	touch $@ || { rm -rf $@; exit 1; }
+	@$(PYTHON) -m venv $@ && $(call install,$@,$<) && touch $@ || { rm -rf $@; exit 1; }
 
 # The locked PyTorch is the build of the package index. On Linux it includes CUDA, gigabytes that a CPU does not need.
 # So PyTorch's own build for CPUs is tried first, by its hash. pip finds it if an index or a folder of your settings has it.

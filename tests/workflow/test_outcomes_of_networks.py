@@ -118,7 +118,7 @@ def values(study, file, columns, model, tooling, variant):
 
 
 @pytest.mark.parametrize(("model", "tooling"), CELLS)
-def test_dumps_have_the_scores_of_every_unit_and_measures_follow_from_them(study, model, tooling):
+def test_measures_follow_from_dumps_of_every_unit_and_runs_with_everything_fixed_have_no_noise(study, model, tooling):
     logits, labels = stacked(study, model, tooling, "algo_impl")
     assert logits.shape == (3, len(labels), {"text": 12, "mask": 2}[model])
     losses = logsumexp(logits, axis=2) - np.take_along_axis(logits, labels[None, :, None], axis=2)[..., 0]
@@ -140,15 +140,9 @@ def test_dumps_have_the_scores_of_every_unit_and_measures_follow_from_them(study
         history = (study / f"runs/{model}/{TASKS[model]}/{tooling}/algo_impl/{run}/history.csv").read_text()
         columns, *_, last = (line.split(",") for line in history.splitlines())
         np.testing.assert_allclose(float(dict(zip(columns, last, strict=False))["test_loss"]), loss, rtol=1e-12)
-
-
-@pytest.mark.parametrize(("model", "tooling"), CELLS)
-def test_runs_with_everything_fixed_have_the_same_bits(study, model, tooling):
-    logits, _ = stacked(study, model, tooling, "control")
-    assert len(logits) == 2
-    assert logits[0].tobytes() == logits[1].tobytes()
-    other, _ = stacked(study, model, tooling, "algo_impl")
-    assert other[0].tobytes() != other[1].tobytes()
+    fixed, _ = stacked(study, model, tooling, "control")
+    assert len(fixed) == 2
+    assert fixed[0].tobytes() == fixed[1].tobytes()
     found = values(study, "stability", STABILITY, model, tooling, "control").set_index(["metric", "group"])["value"]
     for metric in ("churn", "accuracy_sd", "cross_entropy_sd", "l2_raw", "churn_new_examples"):
         assert found[metric, "all"] == 0, metric
