@@ -302,15 +302,8 @@ OTHER = {
         "steps": 1,
         "repeats": 1,
     },
-    "figures": [
-        "overhead",
-        "layers",
-        "frameworks",
-        "framework_parts",
-        "partings",
-        "growth",
-        "identical_runs",
-    ],
+    # The others are rendered in tests/figures/test_rendered_figures.py, without papermill.
+    "figures": ["overhead", "layers", "frameworks", "partings"],
 }
 
 
