@@ -110,10 +110,10 @@ def left(start, cluster):
 @pytest.fixture(scope="module")
 def small(start, cluster, request):
     """The small study in its clone, finished, with one of its jobs cancelled on the way by somebody."""
+    started = start(SMALL | {"overhead": OVERHEAD}, "slurm", "figures", "--jobs", "8")
     # The other studies go on at the same time: waiting for Slurm takes longer than jobs do.
     for other in ("struck", "refused", "left", "packed"):
         request.getfixturevalue(other)
-    started = start(SMALL | {"overhead": OVERHEAD}, "slurm", "figures", "--jobs", "8")
     cluster.call("scancel", started.wait_for("cancelled.txt"))
     code, said = started.ended()
     assert code == 0, said
