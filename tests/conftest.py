@@ -101,10 +101,10 @@ def snakemake(run):
 
 @pytest.fixture(scope="session")
 def until():
-    """Wait for a condition, at most two minutes."""
+    """Wait for a condition, at most ten minutes: the machine may be busy."""
 
     def wait(condition):
-        end = time.monotonic() + 120
+        end = time.monotonic() + 600
         while not condition():
             assert time.monotonic() < end
             time.sleep(0.05)

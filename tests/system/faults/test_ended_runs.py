@@ -26,8 +26,8 @@ SNAKEMAKE = [
 # The first run of a Control cell starts cold, the second warm: its job is a process of a template's.
 COLD, WARM = 1, 2
 STUDY = f"results/{NAME}/study.json"
-# Enough for a training to be in the middle for some seconds.
-EPOCHS = 2000
+# Enough for a training to be in the middle for some seconds; and seconds for a workflow to end on a busy machine.
+EPOCHS, PATIENCE = 2000, 600
 
 
 def command(words, seed, *options):
@@ -117,7 +117,7 @@ def study(prepared, undisturbed, until, findings, tmp_path):
 def test_toolnoise_run_that_is_ended_unlocks_and_the_same_command_goes_on(number, study):
     ended = study.start(RUN)
     ended.send_signal(number)
-    said, _ = ended.communicate(timeout=120)
+    said, _ = ended.communicate(timeout=PATIENCE)
     assert ended.returncode == 1, said
     assert "Traceback" not in said
     assert "the same command goes on: toolnoise run --cores 1" in said.splitlines()[-1]
@@ -130,7 +130,7 @@ def test_under_nohup_a_hangup_ends_nothing(study):
     goes_on = study.start(RUN, nohup=True)
     for process in study.here():
         process.send_signal(signal.SIGHUP)
-    said, _ = goes_on.communicate(timeout=120)
+    said, _ = goes_on.communicate(timeout=PATIENCE)
     assert goes_on.returncode == 0, said
     study.require_equal_bits()
 
@@ -202,7 +202,7 @@ def test_after_a_kill_of_a_job_or_a_template_the_same_command_ends_in_equal_bits
     for process in study.here():
         if of in " ".join(process.cmdline()).replace(f"{SCRIPTS}/", ""):
             process.kill()
-    said, _ = fails.communicate(timeout=120)
+    said, _ = fails.communicate(timeout=PATIENCE)
     assert fails.returncode == 1, said
     study.says(0, SNAKEMAKE, WARM)
     study.require_equal_bits(WARM)
