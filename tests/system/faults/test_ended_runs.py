@@ -27,7 +27,7 @@ SNAKEMAKE = [
 COLD, WARM = 1, 2
 STUDY = f"results/{NAME}/study.json"
 # Enough for a training to be in the middle for some seconds; and seconds for a workflow to end on a busy machine.
-EPOCHS, PATIENCE = 2000, 600
+EPOCHS, PATIENCE = 1500, 600
 
 
 def command(words, seed, *options):
