@@ -311,23 +311,6 @@ def test_a_file_put_in_its_place_by_hand_is_used_and_kept(server, written, snake
     assert (folder / "data/pictures.tar").read_bytes() == server[1].read_bytes()
 
 
-def test_every_official_data_set_can_be_planned_with_none_of_it_in_place(
-    write_study, jobs_of, toolnoise, refusal, tmp_path
-):
-    names = ["cifar10", "cifar100", "celeba", "imagenet"]
-    folder = write_study(tmp_path, {"study": "official", "grid": [BLOCK | {"datasets": names, "recipe": "digits"}]})
-    words = [job["words"] for job in jobs_of(folder, "all")["jobs"]]
-    verbs = [verb for verb, *_ in filter(None, words)]
-    assert [verbs.count(verb) for verb in ("fetch", "prepare", "train")] == [4, 4, 4]
-    # What only a person can get.
-    (fetch,) = (one for one in words if one[:3] == ["fetch", "--dataset", "celeba"])
-    line = refusal(toolnoise(folder, *fetch))
-    assert line.startswith("toolnoise: data/celeba/")
-    assert line.endswith(
-        ": no such file; get it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html and put it there"
-    )
-
-
 def test_an_absent_file_of_ones_own_is_one_line_before_anything_runs(write_study, snakemake, refusal, tmp_path):
     data = {"own": {"reader": "npz", "path": "own.npz"}}
     study = {"study": "own", "grid": [BLOCK | {"datasets": ["own"], "recipe": "digits"}], "datasets": data}
@@ -336,7 +319,7 @@ def test_an_absent_file_of_ones_own_is_one_line_before_anything_runs(write_study
     assert line == f"toolnoise: {folder}/study.yaml: datasets.own: no such file: own.npz; a file or a folder of yours"
 
 
-# Studies at the edge: one run of everything, runs that diverge, and a folder whose name has braces
+# Studies at the edge: runs that diverge, a folder whose name has braces, and a machine without a device
 
 
 def edge_study(seeds, variants, hardware=("cpu",), **recipe):
@@ -346,19 +329,6 @@ def edge_study(seeds, variants, hardware=("cpu",), **recipe):
         "grid": [block | {"variants": variants, "seeds": seeds}],
         "recipes": {"here": {"epochs": 2, "batch_size": 128, "learning_rate": 0.01} | recipe},
     }
-
-
-def test_one_run_has_an_accuracy_but_no_spread_and_no_verdict_of_the_gate(finished, tmp_path):
-    study = edge_study([4], ["algo", "control"])
-    results = finished(tmp_path, study | {"figures": ["table2", "noise_by_source"]})
-    text = (results / "figures/table2.md").read_text()
-    assert "one run" in text
-    assert "±" not in text.partition("\n\n")[0]
-    rows = metric_files.read(results / "metrics/stability.csv", STABILITY)
-    rows = rows[rows["group"] == "all"].set_index("metric")["value"]
-    assert rows["accuracy_mean"].notna().all()
-    assert rows[["accuracy_sd", "churn", "l2_unit"]].isna().all()
-    assert '"bit_equal": null' in (results / "control/smallcnn/digits/cpu.json").read_text()
 
 
 def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(finished, toolnoise, tmp_path):
@@ -397,13 +367,7 @@ def test_measuring_by_hand_prepares_the_data_and_times_what_this_machine_serves(
     assert "steps timed: " in done.stdout
 
 
-def test_a_run_on_a_machine_without_its_device_fails_and_its_log_says_why(write_study, snakemake, tmp_path):
-    folder = write_study(tmp_path, edge_study(2, ["control"], hardware=["v100"]))
-    run = "smallcnn/digits/v100/control/1"
-    done = snakemake(folder, f"results/edge/runs/{run}/run.json", env={"CUDA_VISIBLE_DEVICES": "-1"})
-    assert done.returncode == 1
-    wanted = "toolnoise: hardware v100: device: no GPU is visible on this machine; wanted: V100; "
-    assert (folder / f"logs/edge/train/{run}.log").read_text().startswith(wanted)
+# The workflow as a module of another one, which gives it its configuration
 
 
 PART = edge_study(2, ["control"], epochs=1) | {"study": "part", "figures": ["noise_by_source"]}
