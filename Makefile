@@ -13,13 +13,12 @@ STUDIES = sources bootstrap remedies activations frameworks language finetuning 
 cpu_SIZE = about 450 MB to download, half a minute to three minutes
 jax_SIZE = at most about 250 MB to download, at most two minutes
 dev_SIZE = about 650 MB to download, half a minute to three minutes
-jax-dev_SIZE = about 350 MB to download, at most two minutes
 torch_SIZE = up to 3 GB to download
 # Other versions of a framework, for toolings that name an environment.
 ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard requirements/versions/*.txt))
 # Programs for checks, each in an environment of its own.
 TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
-LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
+LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax
 
 .PHONY: help demo test test-long test-studies test-examples test-fuzz test-locks \
 	test-advisories test-jax lint docs dist sbom clean $(STUDIES)
@@ -54,7 +53,7 @@ test: .venv/dev ## all tests but the longest
 test-long: test-studies test-examples test-fuzz test-locks test-advisories ## by hand: the longest tests, bad input at random, a lock file
 
 # Further studies from their files to their ends.
-test-studies: .venv/dev .venv/frameworks .environments/snakedeploy .environments/supply
+test-studies: .venv/dev .venv/frameworks
 	@.venv/bin/python $(SPREAD) -m long
 
 # Programs of other trainers.
@@ -72,12 +71,16 @@ test-fuzz: .venv/dev .venv/frameworks
 test-locks:
 	@.ci/try-lock
 
-# Are there advisories for a locked package? Without a network this cannot be asked: it says so and fails nothing.
+# Are there advisories for a locked package? OSV is asked, about the environments that agree on versions together. Those of
+# requirements/versions are left out: they are old on purpose.
 test-advisories: .environments/supply
-	@$</bin/python .ci/advisories.py
+	@for locks in "$(wildcard requirements/*.txt)" $(wildcard requirements/tools/*.txt); do \
+		$</bin/pip-audit --disable-pip --require-hashes --strict --vulnerability-service osv --progress-spinner off \
+		$$(printf -- '--requirement %s ' $$locks) || exit 1; \
+	done
 
 # The tests without TensorFlow, and those of JAX that `make test` leaves out; what needs TensorFlow is skipped.
-test-jax: .venv-jax/jax-dev ## tests without TensorFlow
+test-jax: .venv-jax/tests ## tests without TensorFlow
 	@.venv-jax/bin/python $(SPREAD) tests/engines/test_no_other_framework.py tests/engines/test_three_frameworks.py \
 		tests/engines/test_models.py
 
@@ -111,34 +114,30 @@ sbom: .environments/supply ## a bill of materials of what the demo installs
 		--output-reproducible --output-file dist/toolnoise.cdx.json requirements/cpu.txt
 
 .SECONDEXPANSION:
-# uv needs a quarter of pip's time. It does not know the indexes of pip's settings: where it fails, pip is asked. As pip does,
-# it compiles what it installs: where PYTHONDONTWRITEBYTECODE is set, every job would compile its framework again.
+# A lock file's packages, in a virtual environment. uv needs a quarter of pip's time. It does not know the indexes of pip's
+# settings: where it fails, pip is asked. As pip does, it compiles what it installs: where PYTHONDONTWRITEBYTECODE is set,
+# every job would compile its framework again.
+uv = .environments/uv/bin/uv
+install = { test -x $(uv) && $(uv) pip install --quiet --compile-bytecode --python $(1)/bin/python --require-hashes \
+	--requirement $(2) || $(1)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(2); }
+install_this = $(1)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+
 $(LOCKED): requirements/$$(@F).txt pyproject.toml | .environments/uv
 	@echo "installing the packages of requirements/$(@F).txt into $(@D): $($(@F)_SIZE)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@{ .environments/uv/bin/uv pip install --quiet --compile-bytecode --python $(@D)/bin/python \
-	--require-hashes --requirement $< || \
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<; } && \
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
-	touch $@
+	@$(call install,$(@D),$<) && $(call install_this,$(@D)) && touch $@
 
 # A folder is complete: what fails half-way is removed.
-$(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
+$(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml | .environments/uv
 	@echo "installing the packages of $< into $@: PyTorch 3 GB to download, as it includes CUDA; others 100 to 300 MB"
 	@rm -rf $@
-	@$(PYTHON) -m venv $@ && \
-	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
-	$@/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
-	touch $@ || { rm -rf $@; exit 1; }
+	@$(PYTHON) -m venv $@ && $(call install,$@,$<) && $(call install_this,$@) && touch $@ || { rm -rf $@; exit 1; }
 
-# Programs for checks: snakedeploy lays the workflow out as the Snakemake workflow catalogue says, supply has pip-audit and
-# CycloneDX, docs makes the site of docs/.
-$(TOOLS): .environments/%: requirements/tools/%.txt
+# Programs for checks: supply has pip-audit and CycloneDX, docs makes the site of docs/. pip installs uv.
+$(TOOLS): .environments/%: requirements/tools/%.txt | $$(filter-out $$@,.environments/uv)
 	@echo "installing the packages of $< into $@: at most 45 MB to download"
 	@rm -rf $@
-	@$(PYTHON) -m venv $@ && \
-	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
-	touch $@ || { rm -rf $@; exit 1; }
+	@$(PYTHON) -m venv $@ && $(call install,$@,$<) && touch $@ || { rm -rf $@; exit 1; }
 
 # The locked PyTorch is the build of the package index. On Linux it includes CUDA, gigabytes that a CPU does not need.
 # So PyTorch's own build for CPUs is tried first, by its hash. pip finds it if an index or a folder of your settings has it.
@@ -150,6 +149,13 @@ TORCH_CPU = torch==2.13.0+cpu --hash=sha256:6746dbcbeb526eb61330b76b41ff1b4eb848
 	@.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $@.locked || \
 	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/frameworks.txt
 	@mv $@.locked $@
+
+# What a user of JAX has, and what tests are run by besides.
+TESTERS = execnet|hypothesis|iniconfig|pluggy|pytest|pytest-xdist|sortedcontainers
+.venv-jax/tests: .venv-jax/jax requirements/dev.txt
+	@awk -F == '/^[a-z]/ { mine = $$1 ~ /^($(TESTERS))$$/ } mine' requirements/dev.txt > $@.added
+	@.venv-jax/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $@.added
+	@mv $@.added $@
 
 # What examples/ needs besides: the packages of requirements/examples.txt that requirements/frameworks.txt has not.
 .venv/examples: .venv/frameworks requirements/examples.txt

@@ -47,7 +47,6 @@ ITEMS = (
     ("gpu-jax-h100", "gpu-jax", "--only h100-jax --until check_control measure_cell", "--jobs 16"),
     ("gpu-cost-jax-h100", "gpu", "--only h100-jax --until measure_overhead", "--jobs 5"),
 )
-BATCHES = "batch-invariance-h100.json"
 COMMANDS = Path("commands.json")
 # What the machine's lock file has for the package, and JAX and PyTorch machines usually lack. They have Matplotlib, but
 # in another version no job could state that file.
@@ -82,8 +81,6 @@ def queue(_options: argparse.Namespace) -> None:
     for name, study, packed, ran in ITEMS:
         if not (ROOT / f"evidence/{name}.tar.xz").exists():
             print(f"pack --study workflow/studies/{study}.yaml --name {name} {packed}    # there: run {ran}")
-    if not (ROOT / f"evidence/{BATCHES}").exists():
-        print(f"python3 bench/batch_invariance.py --out {BATCHES}    # there; keep the file in evidence/")
 
 
 def pack(options: argparse.Namespace) -> None:

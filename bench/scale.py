@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,108 +58,11 @@ SIZES = (100, 1_000, 10_000)
 A_CELL = 100
 STACK = 2**26
 MOST = 1.1  # the largest exponent that is accepted
-PLAIN = ("--workflow-profile", "none", "--cores", "1")
-BARE_SNAKEMAKE = (sys.executable, "-m", "snakemake", *PLAIN)
-SNAKEMAKE = (*BARE_SNAKEMAKE, "--snakefile", str(ROOT / "Snakefile"))
+SNAKEMAKE = (sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--workflow-profile", "none")
+SNAKEMAKE += ("--cores", "1")
 TOOLNOISE = (sys.executable, "-m", "toolnoise.cli")
-BARE_PLAN, PLAN, AGAIN = "bare snakemake -n", "snakemake -n", "snakemake -n, all done"
+PLAN, AGAIN = "snakemake -n", "snakemake -n, all done"
 MEASURE = "measure, one cell"
-
-
-# The graph of an invented study as somebody would write it in bare Snakemake: nothing is read and nothing computed.
-BARE = """
-CELLS = [f"network-{{number}}/digits/cpu/algo_impl" for number in range({cells})]
-SEEDS = range(1, {seeds} + 1)
-KINDS = ["stability", "runs", "identical", "convergence", "ensembles"]
-RUN = ["weights", "history", "record"]
-PARTS = ["model", "data", "recipe", "tooling", "variant", "seed"]
-SPEC = "name=any " + 300 * "x"
-
-
-wildcard_constraints:
-    cell="[^/]+/[^/]+/[^/]+/[^/]+",
-    seed="[0-9]+",
-
-
-def runs(*names):
-    return lambda wildcards: [f"runs/{{wildcards.cell}}/{{seed}}/{{name}}" for name in names for seed in SEEDS]
-
-
-rule page:
-    input: "study.json", expand("all/{{kind}}.csv", kind=[*KINDS, "counts"]), "claims.csv", "table2.html",
-        expand("page/{{cell}}.json", cell=CELLS)
-    output: "index.html", "index.intoto.json"
-    shell: "touch {{output}}"
-
-
-rule study:
-    output: "study.json", "study.intoto.json"
-    shell: "touch {{output}}"
-
-
-rule prepare:
-    output: "digits.npz", "digits.intoto.json"
-    shell: "touch {{output}}"
-
-
-rule train:
-    input: "digits.npz"
-    output: **{{name: f"runs/{{{{cell}}}}/{{{{seed}}}}/{{name}}" for name in [*RUN, "statement"]}}
-    log: "logs/{{cell}}/{{seed}}.log"
-    threads: lambda wildcards: 1
-    resources: mem_mb=lambda wildcards, attempt: 16000 * attempt, runtime=lambda wildcards, attempt: 240 * attempt,
-        gpu=lambda wildcards: 0
-    params: **{{name: lambda wildcards: SPEC for name in [*PARTS, "code"]}}
-    shell: "train --model {{params.model:q}} --dataset {{params.data:q}} --recipe {{params.recipe:q}}"
-        " --tooling {{params.tooling:q}} --variant {{params.variant:q}} --seed {{params.seed:q}} --data {{input:q}}"
-        " --weights {{output.weights:q}} --history {{output.history:q}} --record {{output.record:q}} >{{log:q}}"
-
-
-rule predict:
-    input: "digits.npz", runs("record", "weights")
-    output: "logits/{{cell}}.npy", "logits/{{cell}}.json", "logits/{{cell}}.intoto.json"
-    params: recipe="epochs=5", code="digest"
-    shell: "touch {{output}}"
-
-
-rule measure:
-    input: "digits.npz", "logits/{{cell}}.npy", "logits/{{cell}}.json", runs(*RUN)
-    output: expand("{{kind}}/{{{{cell}}}}.csv", kind=[*KINDS, "measured"])
-    params: code="digest"
-    shell: "touch {{output}}"
-
-
-rule show:
-    input: rules.measure.input, "stability/{{cell}}.csv", "runs/{{cell}}.csv"
-    output: "page/{{cell}}.html", "page/{{cell}}.json", "page/{{cell}}.intoto.json"
-    params: code="digest"
-    shell: "touch {{output}}"
-
-
-rule count:
-    input: "digits.npz"
-    output: "all/counts.csv", "all/counts.intoto.json"
-    shell: "touch {{output}}"
-
-
-rule collect:
-    input: lambda wildcards: [f"{{wildcards.kind}}/{{cell}}.csv" for cell in CELLS]
-    output: "all/{{kind}}.csv", "all/{{kind}}.intoto.json"
-    wildcard_constraints: kind="|".join(KINDS)
-    shell: "touch {{output}}"
-
-
-rule claims:
-    input: expand("all/{{kind}}.csv", kind=["stability", "runs", "identical", "counts"])
-    output: "claims.csv", "claims.intoto.json"
-    shell: "touch {{output}}"
-
-
-rule render:
-    input: lambda wildcards: [f"stability/{{cell}}.csv" for cell in CELLS]
-    output: "table2.html", "table2.csv", "table2.md", "table2.tex", "table2.ipynb", "table2.intoto.json"
-    shell: "touch {{output}}"
-"""
 
 
 class Used(NamedTuple):
@@ -174,16 +77,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sizes", metavar="RUNS", type=int, nargs="*", help="runs of each study")
     parser.add_argument("--cells", type=int, help="cells of each study (default: as many as have 100 runs)")
-    parser.add_argument("--plans", action="store_true", help="only plans of studies of which nothing is made")
     asked = parser.parse_args()
     sizes = asked.sizes or list(SIZES)
     if asked.cells and any(runs % asked.cells for runs in sizes):
         parser.error(f"RUNS: found {sizes}; allowed: multiples of {asked.cells} cells")
     found: dict[str, list[Used]] = {}
     for size in sizes:
-        of_one = of_cell(size) if asked.cells is None and not asked.plans else ()
+        of_one = of_cell(size) if asked.cells is None else ()
         a_cell = size // asked.cells if asked.cells else A_CELL
-        for verb, used in itertools.chain(of_study(size, a_cell, plans=asked.plans), of_one):
+        for verb, used in itertools.chain(of_study(size, a_cell), of_one):
             print(f"{size:,} runs: {verb}: {used.seconds:.1f} s", file=sys.stderr, flush=True)
             found.setdefault(verb, []).append(used)
     sys.exit(0 if show(sizes, found) else 1)
@@ -201,19 +103,15 @@ def show(sizes: list[int], found: dict[str, list[Used]]) -> bool:
 
 def exponent(sizes: list[int], values: list[float]) -> float:
     """The slope between the two largest sizes, on logarithmic axes; NaN for a single size."""
-    if len(sizes) < 2:
-        return math.nan
-    return math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2])
+    return math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2]) if len(sizes) > 1 else math.nan
 
 
-def of_study(runs: int, a_cell: int, *, plans: bool) -> Iterator[tuple[str, Used]]:
+def of_study(runs: int, a_cell: int) -> Iterator[tuple[str, Used]]:
     """Each verb that works on a study, with what it used."""
     study = invented(runs, a_cell)
-    # A plan of what is not made needs no results.
-    with made(study, () if plans else job_code.JOBS) as folder:
-        for verb, command in commands(study, folder):
-            if verb in (BARE_PLAN, PLAN) or not plans:
-                yield verb, used_by(command, folder / "empty" if verb in (BARE_PLAN, PLAN) else folder)
+    with made(study) as folder:
+        for verb, command in commands(study):
+            yield verb, used_by(command, folder / "empty" if verb == PLAN else folder)
 
 
 def of_cell(runs: int) -> Iterator[tuple[str, Used]]:
@@ -245,13 +143,10 @@ def made(study: Study, verbs: Container[str] = job_code.JOBS) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def commands(study: Study, folder: Path) -> Iterator[tuple[str, list[str]]]:
+def commands(study: Study) -> Iterator[tuple[str, list[str]]]:
     """The command line of each verb, in a study's folder."""
     file = study.path(layout.STUDY)
     results = str(Path(file).parent)
-    seeds = len(study.seeds[study.cells[0]])
-    (folder / "bare.smk").write_text(BARE.format(cells=len(study.cells), seeds=seeds))
-    yield BARE_PLAN, [*BARE_SNAKEMAKE, "--snakefile", "../bare.smk", "--dry-run"]
     yield PLAN, [*SNAKEMAKE, "--configfile", f"../{FILE}", "--dry-run"]
     yield AGAIN, [*SNAKEMAKE, "--configfile", FILE, "--dry-run"]
     for verb in ("estimate", "summary"):
@@ -295,25 +190,18 @@ def used_by(command: list[str], folder: Path) -> Used:
 # An invented study
 
 
-def invented(
-    runs: int,
-    a_cell: int,
-    toolings: Sequence[str] = ("cpu",),
-    variants: Sequence[str] = ("algo_impl",),
-    epochs: int = 5,
-    only: Sequence[str] = (),
-) -> Study:
-    """A study of so many runs in cells of `a_cell` runs: as many networks as it takes, on `only` some toolings."""
-    count = max(1, runs // (a_cell * len(toolings) * len(variants)))
+def invented(runs: int, a_cell: int) -> Study:
+    """A study of so many runs in cells of `a_cell` runs: as many networks as it takes."""
+    count = max(1, runs // a_cell)
     models = {f"network-{number}": {"builder": "toolnoise.models.smallcnn:build"} for number in range(count)}
     block = {"models": list(models), "datasets": ["digits"], "recipe": "short", "seeds": a_cell}
     written = {
         "study": NAME,
         "models": models,
-        "recipes": {"short": {"epochs": epochs, "batch_size": 64, "learning_rate": 0.01}},
-        "grid": [block | {"hardware": list(toolings), "variants": list(variants)}],
+        "recipes": {"short": {"epochs": 5, "batch_size": 64, "learning_rate": 0.01}},
+        "grid": [block | {"hardware": ["cpu"], "variants": ["algo_impl"]}],
         "figures": ["table2"],
-    } | ({"only": list(only)} if only else {})
+    }
     return grid.build(config.resolve(written, FILE), FILE)
 
 
@@ -348,15 +236,12 @@ class _Work:
 
     def __init__(self, observed: dict[str, Any]) -> None:
         self.observed, self.labels = observed, np.empty(0, int)
-        self.real, self.measured = job_code.perform, {}
+        self.real, self.measured = job_code.perform, None
 
     def perform(self, verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any] | None:
         """Do the work of a job, or what looks like it."""
         invented = {"train": self._train, "predict": self._predict, "render": self._render, "measure": self._measure}
-        return invented.get(verb, self._really)(verb, parameters, named)
-
-    def _really(self, verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any] | None:
-        return self.real(verb, parameters, named)
+        return invented.get(verb, self.real)(verb, parameters, named)
 
     def _train(self, _verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any]:
         if not len(self.labels):
@@ -364,7 +249,7 @@ class _Work:
             self.data = prepared.load(named["data"]).sha256
         spec = Spec.read(parameters["spec"])
         keys = streams.keys(spec)
-        chance = np.random.default_rng(_number(keys))
+        chance = np.random.default_rng(int(files.canonical_sha256(keys)[:16], 16))
         accuracy = float((_logits(spec, self.labels).argmax(axis=1) == self.labels).mean())
         drawn = {source: key for source, key in keys.items() if source not in ("init", "bit")}
         rows, epochs = [], spec.recipe["epochs"]
@@ -404,25 +289,20 @@ class _Work:
         cell = Cell(*parameters["cell"])
         outputs = (name for name, about in job_code.function_of(verb).files.items() if about.written)
         written = {name: named[name] for name in outputs}
-        if cell.variant not in self.measured:
-            self._really(verb, parameters, named)
-            texts = {option: Path(name).read_text() for option, name in written.items()}
-            self.measured[cell.variant] = cell.model, texts
-        model, texts = self.measured[cell.variant]
+        if self.measured is None:
+            self.real(verb, parameters, named)
+            self.measured = cell.model, {option: Path(name).read_text() for option, name in written.items()}
+        model, texts = self.measured
         for option, name in written.items():
             files.write_text(name, texts[option].replace(f"{model},", f"{cell.model},"))
 
 
 def _logits(spec: Spec, labels: np.ndarray) -> np.ndarray:
     """Logits of a run: networks with one seed have the same."""
-    chance = np.random.default_rng([spec.seed, _number(spec.variant.name)])
+    chance = np.random.default_rng(spec.seed)
     logits = chance.normal(size=(len(labels), TENSORS["dense/bias"][0])).astype(np.float32)
     logits[np.arange(len(labels)), labels] += np.float32(RIGHT)
     return logits
-
-
-def _number(value: object) -> int:
-    return int(files.canonical_sha256(value)[:16], 16)
 
 
 if __name__ == "__main__":

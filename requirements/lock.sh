@@ -29,7 +29,6 @@ lock --extra run --extra torch >requirements/torch.txt
 lock --extra run --extra tensorflow --extra jax --extra torch >requirements/frameworks.txt
 lock --extra run --extra torch --extra examples >requirements/examples.txt
 lock --extra run --extra tensorflow --extra jax --extra dev >requirements/dev.txt
-lock --extra run --extra jax --extra dev >requirements/jax-dev.txt
 
 # Programs for checks, each in an environment of its own.
 tool() {
@@ -38,7 +37,6 @@ tool() {
       --no-emit-index-url --output-file "$PWD/requirements/tools/$1.txt" >/dev/null
 }
 mkdir -p requirements/tools
-tool snakedeploy snakedeploy
 tool supply cyclonedx-bom pip-audit
 tool uv uv
 tool release twine uv

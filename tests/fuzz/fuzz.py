@@ -14,7 +14,12 @@ The first use makes the study, in a few minutes; later ones find it in --folder.
 """
 
 import argparse
+import base64
+import copy
+import csv
 import functools
+import gzip
+import io
 import json
 import math
 import os
@@ -26,16 +31,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
-
-# What Python compiles beside a study's own modules is none of its files: it would be damaged, too.
-os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+from typing import Any, NamedTuple
 
 import fuzz_base
-import fuzz_mutations
+import numpy as np
+import yaml
 
 from toolnoise import cli
 from toolnoise.study import job_code
@@ -167,9 +173,9 @@ def prepared(number: int, seed: int, base: Path, folder: Path) -> Case:
     for path in files_of(words, folder):
         kinds.setdefault((path.suffix, "statements" in path.parts), []).append(path)
     if not kinds or rng.random() < ARGUMENTS_SHARE:
-        return Case(*fuzz_mutations.of_arguments(words, rng), "")
+        return Case(*of_arguments(words, rng), "")
     path = rng.choice(kinds[rng.choice(sorted(kinds))])
-    return Case(words, fuzz_mutations.of_file(path, rng), str(path.relative_to(folder)))
+    return Case(words, of_file(path, rng), str(path.relative_to(folder)))
 
 
 def performed(case: Case, folder: Path) -> Ended:
@@ -231,6 +237,367 @@ def judged(case: Case, end: Ended) -> list[str]:
     return reasons + ["leaves a process"] * end.left
 
 
+# Mutations: each makes one bad input of a good one, at random, and says what it did. The kind of a file follows from
+# its name, and so does that of a member of an archive. Files of the finished study are hard links: a mutation never
+# writes into one, it puts another file in its place.
+
+
+ESCAPE = "\x1b[31mred\x9b2J\x07\rover"
+# In JSON and YAML. A large integer asks for much work where an amount is meant, so it is too large for every amount.
+VALUES: list[Any] = [
+    *(None, True, False, 0, 1, -1, 2, 0.5, -0.5, 2**31, 2**63, 2**64, 10**400, -(10**30), 1e-320, 1e300),
+    *(float("nan"), float("inf"), "", " ", "x", "1", "nan", "0x10", "1e400", "all", "any", "none", "../../x", "/"),
+    *(ESCAPE, "a\nb", "\x00", "\ud800", "{", "{0}", "{x}", "%s", "*", "é" * 40, "x" * 5000),
+    *([], [None], [[]], [[1]], [1, 2, 3], ["x", "x"], [float("nan")], {}, {"x": 1}, {"": None}, {"x": {"x": []}}),
+]
+ARGUMENTS = [
+    *("", " ", "0", "1", "-1", "2", "1.5", "-0.5", "nan", "inf", "-inf", "1e300", "1e-300", "9" * 21, "9" * 400, "0x1"),
+    *("nowhere", "nowhere/else.json", ".", "..", "empty", "null", "pipe", "results", "study.yaml", "y.npy"),
+    *("fuzz.tar.gz", "x" * 5000, "a\nb", ESCAPE, "\udcff", "é", "{", "{}", "{0}", "{arm}", "{seed}", "*", "[", "a,b"),
+    *(",", "-", "--", "~", "--json", "results/fuzz", "results/fuzz/study.json", "results/fuzz/metrics/stability.csv"),
+    "left/scores/logits.npy",
+]
+# What stands in a text, and what is put in its place once; and lines of YAML and other text.
+TEXTS = [
+    *(
+        ("{", '{"x": 1, "x": 2, '),
+        (":", ": " + "[" * fuzz_base.DEEP + "]" * fuzz_base.DEEP + ', "y":'),
+        ("1", "9" * 5000),
+        ("1", "NaN"),
+    ),
+    *(("1", "-Infinity"), ("1", "1e999"), (",", ",,"), ('"', "'"), ('"', '"\\u001b[2J\\ud800')),
+]
+LINES = [
+    *("\tx: 1", "x: &a [*a]", "<<: *nowhere", "x: !!python/object/apply:os.system [true]", "x: !!binary x", "- x"),
+    *("x: 2020-13-45", "x: 2020-01-01", "x: 1:99:99", "x: .nan", "? [x]\n: 1", "? {x: 1}\n: 1", "%TAG", "---", "..."),
+    *("study: a\nstudy: b", "x: " + "[" * 5000, fuzz_base.LAUGHS, "x: !!timestamp x", "x: 0b2", "1: 2", "null: x"),
+    *("x: \x1b[2J", ESCAPE, "x", "{", ""),
+]
+CELLS = [
+    *("", "x", "-1", "0", "nan", "inf", "-inf", "1e999", "1e-999", "9" * 400, "0.5", "1.5", ESCAPE, '"', "a,b", "\0"),
+    *("x" * 200_000, "1_0", "\u0663", " 1", "1\n2", "True", "all", "0x1", "=1+1", "\ud800", "-0", "1e300", "-1e300"),
+]
+DTYPES = ["float64", "float16", "int64", "int8", "uint64", "bool", "complex64", "U3", "S5", "M8[s]", ">f4", "V3"]
+HEADERS = [
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000, 1000000, 10), }",
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }",
+    "{'descr': '|V2147483647', 'fortran_order': False, 'shape': (), }",
+    "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
+    "{'descr': [('a', '<f4', (100000, 100000))], 'fortran_order': False, 'shape': (1,), }",
+    "{'descr': '<f4', 'fortran_order': 3, 'shape': (True,), }",
+    "[" * 1000,
+    "",
+]
+OTHER_BYTES = [
+    *(b"null", b"[]", b"{}", b"1", b'"x"', b"x", bytes(100), b"\xff" * 100, b"PK\3\4" + bytes(50), b"\x93NUMPY\1\0"),
+    *(b"", b"[" * fuzz_base.DEEP, b'{"x":' * fuzz_base.DEEP, b"9" * 5000, "\ufeff{}".encode(), "x: é".encode("utf-16")),
+]
+LINKS = ("/dev/zero", "/dev/null", "nowhere", ".", "/proc/self/mem")
+NAMES = ("../../x", "/x", "x", "x.npy", "a/b.txt", "x:.npy", " ", ".", "", ESCAPE, "x" * 300)
+HUGE = 2**30
+
+Changed = tuple[bytes, str]
+Change = Callable[[bytes, random.Random], Changed]
+
+
+def of_arguments(words: list[str], rng: random.Random) -> tuple[list[str], str]:
+    """A command line with something bad in it, and what that is."""
+    words, place = list(words), rng.randrange(1, len(words)) if len(words) > 1 else 0
+    how, old = rng.choice(("replaced",) * 6 + ("left out", "repeated", "added", "letters")), words[place]
+    words[place : place + 1] = {
+        "replaced": [rng.choice(ARGUMENTS)],
+        "left out": [],
+        "repeated": [old, old],
+        "added": [old, rng.choice(ARGUMENTS)],
+        "letters": [letters_changed(old, rng)],
+    }[how]
+    return words, f"argument {place} {how}: {old!r} -> {words[place : place + 2]!r}"[:300]
+
+
+def of_file(path: Path, rng: random.Random) -> str:
+    """Put something bad in the place of a file; returns what it is."""
+    content, how = path.read_bytes(), rng.choice(("content",) * 8 + ("missing", "folder", "pipe", "link", "huge"))
+    path.unlink()
+    said = ""
+    if how == "folder":
+        path.mkdir()
+    elif how == "pipe":
+        os.mkfifo(path)
+    elif how == "link":
+        said = rng.choice((*LINKS, path.name))
+        path.symlink_to(said)
+    elif how != "missing":
+        made, said = of_content(path.name, content, rng) if how == "content" else (content, "")
+        path.write_bytes(made)
+        if how == "huge":
+            os.truncate(path, HUGE)
+    return f"{path}: {how}: {said}"
+
+
+def of_content(name: str, content: bytes, rng: random.Random) -> Changed:
+    """Other content of a file of this name, and what it is."""
+    of_kind = [changes for ends, changes in BY_KIND.items() if name.endswith(ends)]
+    change = rng.choice(of_kind[0] if of_kind and rng.random() < 0.75 else ANY)
+    made, said = change(content, rng)
+    return made, f"{change.__name__}: {said}"
+
+
+def letters_changed(text: str, rng: random.Random) -> str:
+    """A text with one to three other letters."""
+    letters = list(text) or ["x"]
+    for _ in range(rng.randint(1, 3)):
+        letters[rng.randrange(len(letters))] = rng.choice("x0-./{}\x1b é\n,=:")
+    return "".join(letters)
+
+
+# Any content
+
+
+def truncated(content: bytes, rng: random.Random) -> Changed:
+    kept = rng.randrange(len(content) or 1)
+    return content[:kept], f"to {kept} of {len(content)} bytes"
+
+
+def bits_flipped(content: bytes, rng: random.Random) -> Changed:
+    made = bytearray(content or b"\0")
+    # Headers are short, and the beginning has them.
+    end = len(made) if rng.random() < 0.5 else min(len(made), 200)
+    places = [rng.randrange(end) for _ in range(rng.choice((1, 1, 3, 20)))]
+    for place in places:
+        made[place] ^= 1 << rng.randrange(8)
+    return bytes(made), f"in bytes {places}"
+
+
+def appended(content: bytes, rng: random.Random) -> Changed:
+    more = rng.choice((b"\0", b"\n", b"x", b'{"x": 1}', b"\xff\xfe", content, rng.randbytes(1000)))
+    return content + more, f"{more[:20]!r}"
+
+
+def other_bytes(_content: bytes, rng: random.Random) -> Changed:
+    made = rng.choice((*OTHER_BYTES, rng.randbytes(500)))
+    return made, f"{made[:20]!r}"
+
+
+# JSON, YAML and other text
+
+
+def places_in(value: Any, depth: int = 0) -> Iterator[tuple[int, Any, Any]]:
+    """Every place in a tree: its depth, what it lies in, and its key or number there."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in items:
+        yield depth, value, key
+        yield from places_in(part, depth + 1)
+
+
+def tree_changed(tree: Any, rng: random.Random) -> tuple[Any, str]:
+    """A tree with one change, and which."""
+    whole = [copy.deepcopy(tree)]
+    places = list(places_in(whole))
+    # Deep places are many; mistakes near the top are as likely.
+    depth = rng.choice(sorted({one for one, *_ in places}))
+    _, parent, key = rng.choice([one for one in places if one[0] == depth])
+    old, new = parent[key], rng.choice(VALUES)
+    how = rng.choice(("value",) * 5 + (("left out", "renamed", "added", "near", "moved") if depth else ("near",)))
+    if how in ("value", "near"):
+        parent[key] = new if how == "value" else near(old, rng)
+    elif how == "left out":
+        del parent[key]
+    elif isinstance(parent, dict):
+        parent[rng.choice((*parent, "x", "", ESCAPE))] = new if how == "added" else old
+    else:
+        parent.insert(0 if how == "moved" else len(parent), parent[-1] if how == "moved" else new)
+    return whole[0], f"{key!r:.40} {how}: {old!r:.40} -> {new!r:.40}"
+
+
+def near(value: Any, rng: random.Random) -> Any:
+    """What somebody might write in place of a value."""
+    if isinstance(value, bool) or value is None:
+        return [value]
+    if isinstance(value, (int, float)):
+        return rng.choice((value + 1, -value, value * 2, float(value), str(value), [value]))
+    if isinstance(value, str):
+        others = value + "x", value[:-1], value.upper(), [value], value + ESCAPE, letters_changed(value, rng)
+        return rng.choice(others)
+    if isinstance(value, list):
+        return rng.choice((value[:-1], value + value, value[::-1], dict.fromkeys(map(str, value)), value[:1]))
+    return rng.choice((list(value), list(value.values()), [value], str(value)))
+
+
+def json_value(content: bytes, rng: random.Random) -> Changed:
+    value = json.loads(content)
+    if isinstance(value, dict) and "payload" in value:
+        inner, said = json_value(base64.b64decode(value["payload"]), rng)
+        return json.dumps(value | {"payload": base64.b64encode(inner).decode()}).encode(), said
+    value, said = tree_changed(value, rng)
+    return json.dumps(value, indent=1).encode(), said
+
+
+def json_line(content: bytes, rng: random.Random) -> Changed:
+    lines = content.splitlines()
+    place = rng.randrange(len(lines))
+    made, said = rng.choice((json_value, json_value, text_changed))(lines[place], rng)
+    lines[place] = made.replace(b"\n", b" ")
+    return b"\n".join(rng.sample(lines, len(lines)) if rng.random() < 0.2 else lines), f"line {place} {said}"
+
+
+def text_changed(content: bytes, rng: random.Random) -> Changed:
+    text, (old, new) = content.decode(), rng.choice(TEXTS)
+    if old in text and rng.random() < 0.4:
+        parts = text.split(old)
+        place = rng.randrange(1, len(parts))
+        return (old.join(parts[:place]) + new + old.join(parts[place:])).encode(), f"{old!r} {place} -> {new[:30]!r}"
+    lines = text.splitlines() or [""]
+    place, how = rng.randrange(len(lines)), rng.choice(("left out", "repeated", "added", "letters"))
+    line = lines[place]
+    lines[place : place + 1] = {
+        "left out": [],
+        "repeated": [line, line],
+        "added": [rng.choice(LINES), line],
+        "letters": [letters_changed(line, rng)],
+    }[how]
+    return ("\n".join(lines) + "\n").encode("utf-8", "surrogatepass"), f"line {place + 1} {how}: {line[:40]!r}"
+
+
+def yaml_value(content: bytes, rng: random.Random) -> Changed:
+    value, said = tree_changed(yaml.safe_load(content), rng)
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=rng.random() < 0.5)
+    return text.encode("utf-8", "surrogatepass"), said
+
+
+def csv_cell(content: bytes, rng: random.Random) -> Changed:
+    rows = list(csv.reader(io.StringIO(content.decode())))
+    row = rng.randrange(len(rows))
+    column, new = rng.randrange(len(rows[row]) or 1), rng.choice(CELLS)
+    how = rng.choice(("cell",) * 6 + ("no cell", "cell more", "no column", "column twice", "no rows", "row twice"))
+    if how in ("cell", "no cell", "cell more"):
+        rows[row][column : column + (how != "cell more")] = [] if how == "no cell" else [new]
+    elif how == "no rows":
+        rows = rows[: rng.randint(1, 2)]
+    elif how == "row twice":
+        rows.insert(row, rows[row])
+    else:
+        rows = [one[: column + (how == "column twice")] + one[column + (how == "no column") :] for one in rows]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode("utf-8", "surrogatepass"), f"line {row + 1}, column {column + 1} {how}: {new[:30]!r}"
+
+
+# Arrays and archives
+
+
+def npy_array(content: bytes, rng: random.Random) -> Changed:
+    array = np.load(io.BytesIO(content))
+    numbers = array.dtype.kind in "fiu" and array.size
+    how = rng.choice(
+        ("header", "header", "dtype", "shape", "more", "less", "none", "object", "values", "values", "names")
+    )
+    said = how
+    if how == "header":
+        version, said = rng.choice((b"\1\0", b"\1\0", b"\2\0", b"\3\0", b"\7\0")), rng.choice(HEADERS)
+        length = len(said).to_bytes(2 if version == b"\1\0" else 4, "little")
+        return b"\x93NUMPY" + version + length + said.encode() + content[128:], f"header {version!r} {said}"
+    if how == "dtype":
+        said = rng.choice(DTYPES)
+        array = np.zeros(array.shape, said) if said[0] in "USMV" or not numbers else array.astype(said)
+    elif how == "shape":
+        array = array.reshape(rng.choice(((-1,), (1, -1), (-1, 1), (1, 1, 1, -1), array.shape[::-1])))
+    elif how in ("more", "less", "none") and array.size and array.ndim:
+        axis = rng.randrange(array.ndim)
+        count = array.shape[axis]
+        kept = {"more": [*range(count), 0], "less": range(count - 1), "none": []}[how]
+        array = np.take(array, np.array(kept, int), axis)
+    elif how == "object":
+        array = np.array([{"x": 1}, None], object)
+    elif how == "values" and numbers:
+        array, said = array.copy(), rng.choice((float("nan"), float("inf"), -1, 0, 2**40, 1e38, 255, 0.5))
+        with np.errstate(all="ignore"):
+            places = [rng.randrange(array.size) for _ in range(rng.choice((1, 3, array.size)))]
+            array.flat[places] = np.array(said).astype(array.dtype)
+    else:
+        array = np.zeros(3, [("x", "f4"), ("y", "i8")]) if how == "names" else np.array(rng.choice((0, 1.5, "x")))
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue(), f"{said}: {array.dtype} {array.shape}"
+
+
+def zip_members(content: bytes, rng: random.Random) -> Changed:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = [(one.filename, archive.read(one)) for one in archive.infolist()]
+    place = rng.randrange(len(members))
+    (name, inside), packing = members[place], zipfile.ZIP_STORED
+    how = rng.choice(("content",) * 5 + ("missing", "renamed", "twice", "packed", "bomb"))
+    said = name
+    if how == "content":
+        made, said = of_content(name, inside, rng)
+        members[place] = (name, made)
+    elif how == "missing":
+        del members[place]
+    elif how == "renamed":
+        said = rng.choice((*NAMES, name.upper(), name.removesuffix(".npy"), f"{name}/"))
+        members[place] = (said, inside)
+    elif how == "twice":
+        members.append((rng.choice((name, *NAMES)), inside[:-1]))
+    elif how == "bomb":
+        members[place], packing = (name, inside[:128] + bytes(2**28)), zipfile.ZIP_DEFLATED
+    else:
+        packing = rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", packing) as archive:
+        for one, data in members:
+            # The same name twice is a warning.
+            archive.NameToInfo.pop(one, None)
+            archive.writestr(zipfile.ZipInfo(one), data, packing)
+    return file.getvalue(), f"{how} {said}"
+
+
+def tar_members(content: bytes, rng: random.Random) -> Changed:
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        members = [(one, file.read() if (file := archive.extractfile(one)) else b"") for one in archive]
+    place = rng.randrange(len(members))
+    member, inside = members[place]
+    how, said = rng.choice(("content",) * 3 + ("missing", "renamed", "twice", "type", "size", "order")), member.name
+    if how == "content":
+        made, said = of_content(member.name, inside, rng)
+        members[place] = (member, made)
+    elif how == "missing":
+        del members[place]
+    elif how == "renamed":
+        member.name = rng.choice((*NAMES, f"{members[0][0].name}x"))
+    elif how == "twice":
+        members.append((member, inside + b"x"))
+    elif how == "type":
+        member.type = rng.choice((tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE))
+        member.linkname = rng.choice(("/etc/hostname", "..", members[0][0].name, "nowhere"))
+        members[place] = (member, b"")
+    elif how == "order":
+        rng.shuffle(members)
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        for one, data in members:
+            one.size = len(data)
+            archive.addfile(one, io.BytesIO(data))
+    plain = file.getvalue()
+    if how == "size":
+        # A size in a header that the archive does not have.
+        at = 512 * rng.randrange(max(1, len(plain) // 512))
+        plain = plain[: at + 124] + b"77777777777\0" + plain[at + 136 :]
+    return gzip.compress(plain, 1, mtime=0) if content[:2] == b"\x1f\x8b" else plain, f"{how}: {said}"
+
+
+ANY: list[Change] = [truncated, bits_flipped, bits_flipped, appended, other_bytes, other_bytes]
+# By the ends of names; the first that fits counts.
+BY_KIND: dict[tuple[str, ...], list[Change]] = {
+    (".json", ".ipynb"): [json_value, json_value, json_value, text_changed],
+    (".jsonl",): [json_line],
+    (".yaml", ".yml"): [yaml_value, yaml_value, yaml_value, text_changed],
+    (".csv",): [csv_cell],
+    (".npy",): [npy_array],
+    (".npz", ".zip", ".eval"): [zip_members],
+    (".tar.gz", ".tar"): [tar_members],
+    (".py", ".txt", ".js", ".pub", "key"): [text_changed],
+}
+
+
 def main() -> None:
     """Parse the command line and fuzz."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -242,6 +609,8 @@ def main() -> None:
     )
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "toolnoise-fuzz")
     options = parser.parse_args()
+    # What Python compiles beside a study's own modules is none of its files: it would be damaged, too.
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     base = options.folder.resolve() / f"study-{fuzz_base.code()[:12]}"
     fuzz_base.make(base)
     before, started, done, failed = states(base), time.monotonic(), 0, 0

@@ -20,6 +20,9 @@ import yaml
 from toolnoise.base import arrays, program
 
 EXAMPLES, CLASSES = 24, 4
+# What is nested too deep, and what becomes too large: both in YAML.
+DEEP = 20_000
+LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
 BUILDER = """
 import keras
 
@@ -37,19 +40,16 @@ def text(input_shape, classes):
 """
 # A training program that leaves what lies in a folder, so that the fuzzer can change what it leaves.
 PROGRAM = "sh -c 'cp -r left/$0/. \"$1\"' {} {{out}}"
+# By program: its data set, and its outcome.
+PROGRAMS = {"scores": ("outcome", "logits"), "classes": ("outcome", "classes"), "numbers": ("targets", "values")}
+PROGRAMS |= {"metric": ("nothing", "metric")}
+PROGRAMS |= {name: (f"of-{name}", name) for name in ("labels", "tokens", "masks", "losses")}
 
 
 def block(model: str, dataset: str, hardware: str, *variants: str, **further: object) -> dict:
-    """A block of the study's grid."""
-    task = {"models": [model], "datasets": [dataset], "hardware": [hardware], "variants": list(variants)}
-    return task | {"recipe": "short", "seeds": 2} | further
-
-
-def programmed(model: str, dataset: str = "outcome") -> dict:
-    """A block of a training program."""
-    made = block(model, dataset, "command", "control")
-    del made["recipe"]
-    return made
+    """A block of the study's grid; a training program has no recipe."""
+    task = {"models": [model], "datasets": [dataset], "hardware": [hardware], "variants": list(variants), "seeds": 2}
+    return task | ({} if hardware == "command" else {"recipe": "short"}) | further
 
 
 STUDY = {
@@ -57,22 +57,16 @@ STUDY = {
     "models": {
         "own": {"builder": "networks:small", "options": {"width": 3}},
         "text": {"builder": "networks:text"},
-        "scores": {"command": PROGRAM.format("scores"), "sources": ["init"]},
-        "classes": {"command": PROGRAM.format("classes"), "sources": ["init"], "outcome": "classes"},
-        "numbers": {"command": PROGRAM.format("numbers"), "sources": ["init"], "outcome": "values"},
-        "metric": {"command": PROGRAM.format("metric"), "sources": ["init"], "outcome": "metric"},
         **{
-            name: {"command": PROGRAM.format(name), "sources": ["init"], "outcome": name}
-            for name in ("labels", "tokens", "masks", "losses")
+            name: {"command": PROGRAM.format(name), "sources": ["init"], "outcome": outcome}
+            for name, (_, outcome) in PROGRAMS.items()
         },
     },
     "datasets": {
         "mine": {"reader": "npz", "path": "mine.npz"},
         "folder": {"reader": "npy", "path": "folder", "streamed": True},
         "text": {"reader": "npz", "path": "text.npz", "outcome": "tokens"},
-        "targets": {"reader": "outcome"},
-        "nothing": {"reader": "outcome"},
-        **{f"of-{name}": {"reader": "outcome"} for name in ("labels", "tokens", "masks", "losses")},
+        **{dataset: {"reader": "outcome"} for dataset, _ in PROGRAMS.values() if dataset != "outcome"},
         "faces": {"train_examples": 40, "test_examples": 24, "image_size": 8},
     },
     "recipes": {
@@ -88,11 +82,7 @@ STUDY = {
         block("linear", "faces", "cpu", "control"),
         block("own", "mine", "cpu", "control"),
         block("text", "text", "cpu", "control", recipe="plain"),
-        programmed("scores"),
-        programmed("classes"),
-        programmed("numbers", "targets"),
-        programmed("metric", "nothing"),
-        *(programmed(name, f"of-{name}") for name in ("labels", "tokens", "masks", "losses")),
+        *(block(name, dataset, "command", "control") for name, (dataset, _) in PROGRAMS.items()),
     ],
     "overhead": {"models": ["linear"], "hardware": ["cpu"], "batch_size": 4, "image_size": 8, "classes": 4}
     | {"warmup": 1, "steps": 1, "repeats": 1},
@@ -100,25 +90,15 @@ STUDY = {
 }
 
 
-def _images(count: int) -> dict[str, np.ndarray]:
-    draw = np.random.default_rng(1)
-    return {
-        f"{part}_{what}": draw.integers(0, 256, (count, 8, 8, 1), np.uint8)
-        if what == "images"
-        else np.arange(count) % CLASSES
-        for part in ("train", "test")
-        for what in ("images", "labels")
-    }
-
-
-def _text() -> dict[str, np.ndarray]:
-    """Segments of four tokens, each with the next of the tokens 0 to 3, in turn."""
-    tokens = np.arange(12)[:, np.newaxis] + np.arange(5)
-    return {
-        f"{part}_{what}": (tokens[:, :-1].astype(np.uint16) if what == "images" else tokens[:, 1:]) % CLASSES
-        for part in ("train", "test")
-        for what in ("images", "labels")
-    }
+def _arrays(kind: str) -> dict[str, np.ndarray]:
+    """Images of four classes, or segments of four tokens, each with the next of the tokens 0 to 3, in turn."""
+    tokens = (np.arange(12)[:, np.newaxis] + np.arange(5)) % CLASSES
+    images = np.random.default_rng(1).integers(0, 256, (2, EXAMPLES, 8, 8, 1), np.uint8)
+    made = {}
+    for number, part in enumerate(("train", "test")):
+        made[f"{part}_images"] = tokens[:, :-1].astype(np.uint16) if kind == "text" else images[number]
+        made[f"{part}_labels"] = tokens[:, 1:] if kind == "text" else np.arange(EXAMPLES) % CLASSES
+    return made
 
 
 def _foreign(folder: Path) -> None:
@@ -234,10 +214,10 @@ def code() -> str:
 
 def write_inputs(folder: Path) -> None:
     """Write all that the studies are made from, and their files, into an empty folder."""
-    arrays.write_npz(folder / "mine.npz", _images(EXAMPLES))
-    arrays.write_npz(folder / "text.npz", _text())
+    arrays.write_npz(folder / "mine.npz", _arrays("images"))
+    arrays.write_npz(folder / "text.npz", _arrays("text"))
     (folder / "folder").mkdir()
-    for name, array in _images(EXAMPLES).items():
+    for name, array in _arrays("images").items():
         np.save(folder / f"folder/{name}.npy", array)
     (folder / "networks.py").write_text(BUILDER)
     (folder / "empty").mkdir()

@@ -29,17 +29,8 @@ ARMS = ["model", "Model", "method", "arm", "variant", "algorithm", "algo", "syst
 ARMS += ["condition", "setting", "config", "architecture", "arch", "network", "net", "model_type", "params.model"]
 ARMS += ["config.method", "config/model", "params_model"]
 UNKNOWN_ARMS = ["Optimiser", "flavour"]
-SEEDS = [
-    "seed",
-    "Seed",
-    "random_seed",
-    "rng_seed",
-    "random_state",
-    "global_seed",
-    "params.seed",
-    "config/seed",
-    "params_seed",
-]
+SEEDS = ["seed", "Seed", "random_seed", "rng_seed", "random_state", "global_seed", "params.seed", "config/seed"]
+SEEDS += ["params_seed"]
 UNKNOWN_SEEDS = ["Startwert", "init", "k"]
 STEPS = ["step", "global_step", "iteration", "iter", "epoch", "Epoch", "epochs", "round", "episode", "timesteps"]
 HIGHER = ["accuracy", "Top1 Acc", "val/accuracy", "test_f1", "mIoU", "metrics.accuracy", "auc", "mean_reward"]

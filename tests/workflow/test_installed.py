@@ -4,14 +4,12 @@ The environment of this Python borrows packages. Those of other Pythons have wha
 """
 
 import functools
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
 from pathlib import Path
 
@@ -97,16 +95,18 @@ def test_the_wheel_has_every_file_of_the_program_and_none_of_its_tests(wheel, ch
     assert carried | modules == wanted
 
 
-def test_the_wheel_of_a_commit_has_the_same_bytes_wherever_it_is_built(as_repository, run, folder):
+def test_what_is_published_has_the_same_bytes_wherever_it_is_built_and_leads_to_the_repository(
+    as_repository, run, folder
+):
     """Other rights, times, folders and files beside what git has: it is of the commit alone, and so is the source."""
-    tree = folder / "tree"
+    tree, address = folder / "tree", "https://example.org/toolnoise"
     as_repository(tree)
     (tree / ".venv").symlink_to(sys.prefix)
     (folder / "scratch").mkdir()
 
     def made(mask, scratch):
-        asked = f'umask {mask} && TMPDIR="{scratch}" make --silent -o .venv/cpu dist'
-        done = run(tree, "bash", "-c", asked)
+        dist = f'make --silent -o .venv/cpu dist REPOSITORY="{address}"'
+        done = run(tree, "bash", "-c", f'umask {mask} && TMPDIR="{scratch}" {dist}')
         assert done.returncode == 0, done.stdout + done.stderr
         (found,) = (tree / "dist").glob("*.whl")
         return found.rename(folder / f"made-with-{mask}.whl")
@@ -118,7 +118,6 @@ def test_the_wheel_of_a_commit_has_the_same_bytes_wherever_it_is_built(as_reposi
     (tree / "workflow/toolnoise/uncommitted.py").touch()
     second = made("077", folder / "scratch")
     assert first.read_bytes() == second.read_bytes()
-    assert len({entry.date_time for entry in zipfile.ZipFile(first).infolist()}) == 1
     with tarfile.open(next((tree / "dist").glob("*.tar.gz"))) as packed:
         packed.extractall(folder / "source", filter="data")
     (source,) = (folder / "source").iterdir()
@@ -127,16 +126,7 @@ def test_the_wheel_of_a_commit_has_the_same_bytes_wherever_it_is_built(as_reposi
     (built,) = (folder / "source").glob("*.whl")
     contents = [{name: one.read(name) for name in one.namelist()} for one in map(zipfile.ZipFile, (first, built))]
     assert contents[0] == contents[1]
-
-
-def test_what_is_published_leads_to_the_repository(as_repository, run, folder):
-    tree, address = folder / "tree", "https://example.org/toolnoise"
-    as_repository(tree)
-    (tree / ".venv").symlink_to(sys.prefix)
-    done = run(tree, "make", "--silent", "-o", ".venv/cpu", "dist", f"REPOSITORY={address}")
-    assert done.returncode == 0, done.stdout + done.stderr
-    (wheel,) = (tree / "dist").glob("*.whl")
-    about = zipfile.ZipFile(wheel).read("toolnoise-0.1.0.dist-info/METADATA").decode()
+    about = contents[0]["toolnoise-0.1.0.dist-info/METADATA"].decode()
     assert f"\nProject-URL: Repository, {address}\n" in about
     links = re.findall(r"\]\(([^)]*)\)", about)
     assert f"{address}/blob/HEAD/LICENSE" in links and all(re.match("https://|#", link) for link in links)
@@ -204,13 +194,6 @@ def test_tables_and_logs_are_compared_without_an_extra_and_what_needs_one_says_w
     assert "inspect/a.eval: header.json: is packed with Zstandard; pip install zstandard; or " in done.stderr
 
 
-def other_pythons():
-    """The minor versions that the project says it is for, but for this one."""
-    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
-    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(classifiers))
-    return [version for version in versions if version != "{}.{}".format(*sys.version_info)]
-
-
 def interpreter(version):
     """A Python of that minor version on the PATH or among pyenv's, whose shims are there without a Python, too."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
@@ -223,7 +206,7 @@ def interpreter(version):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("version", other_pythons())
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
 def test_another_python_with_what_the_wheel_asks_for_has_the_verbs_that_need_no_extra(
     version, by_hand, wheel, run, folder
 ):
@@ -295,47 +278,29 @@ esac
 ACTIVATE = 'export CONDA_PREFIX="$1" PATH="$1/bin:$PATH"\n'
 
 
-@pytest.fixture
-def with_conda(snakemake, tmp_path):
-    """Run a study with --sdm conda; returns how it ended, and the words of each call of the environment's Python."""
-    base = tmp_path / "conda"
+def test_a_job_runs_in_the_environment_of_its_rule_and_from_the_same_package(
+    write_study, snakemake, skip_without, tmp_path
+):
+    skip_without("tensorflow")
+    skip_without("jax")
+    folder, base = write_study(tmp_path / "study", TWO_FRAMEWORKS), tmp_path / "conda"
     (base / "bin").mkdir(parents=True)
     filled = CONDA.format(base=base, python=sys.executable, packages=Path(yaml.__file__).parents[1])
     (base / "bin/conda").write_text(filled)
     (base / "bin/conda").chmod(0o755)
     (base / "bin/activate").write_text(ACTIVATE)
-
-    def start(folder, *arguments):
-        env = {"PATH": f"{base / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-        done = snakemake(folder, *arguments, "--sdm", "conda", env=env)
-        calls = (base / "calls").read_text().splitlines() if (base / "calls").exists() else []
-        return done, calls, base
-
-    return start
-
-
-def test_a_job_runs_in_the_environment_of_its_rule_and_from_the_same_package(
-    with_conda, write_study, snakemake, skip_without, tmp_path
-):
-    skip_without("tensorflow")
-    skip_without("jax")
-    folder = tmp_path / "study"
-    folder.mkdir()
-    write_study(folder, TWO_FRAMEWORKS)
+    env = {"PATH": f"{base / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     runs = [f"results/small/runs/smallcnn/digits/{hardware}/control/1/run.json" for hardware in ("cpu", "cpu-jax")]
-    done, calls, base = with_conda(folder, *runs, "table1")
+    done = snakemake(folder, *runs, "table1", "--sdm", "conda", env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (base / "made-from.yml").read_text() == (ROOT / "environment.yml").read_text()
-    verbs = [call.split("-m toolnoise.cli ")[1].split()[0] for call in calls if "-m toolnoise.cli " in call]
+    calls = re.findall(r"-m toolnoise\.cli (\S+)(.*)", (base / "calls").read_text())
     # JAX is not among what environment.yml has: its training ran where Snakemake runs.
-    assert sorted(verbs) == ["count", "prepare", "render", "train"]
-    (training,) = [call for call in calls if " train " in call]
-    assert "--tooling name=cpu " in training
-    stated = json.loads((folder / f"results/small/statements/runs/{CELL}/1/weights.npz.intoto.json").read_text())
-    dependencies = stated["predicate"]["buildDefinition"]["resolvedDependencies"]
-    named = {one["name"] for one in dependencies}
-    assert {"workflow/toolnoise/study/runs.py", "requirements/cpu.txt"} <= named
-    again, _, _ = with_conda(folder, *runs, "table1", "--dry-run")
+    assert sorted(verb for verb, _ in calls) == ["count", "prepare", "render", "train"]
+    assert "--tooling name=cpu " in dict(calls)["train"]
+    stated = (folder / f"results/small/statements/runs/{CELL}/1/weights.npz.intoto.json").read_text()
+    assert '"workflow/toolnoise/study/runs.py"' in stated and '"requirements/cpu.txt"' in stated
+    again = snakemake(folder, *runs, "table1", "--dry-run", "--sdm", "conda", env=env)
     assert "Nothing to be done" in again.stdout + again.stderr
     # Snakemake makes again what another environment made.
     without = snakemake(folder, runs[0], "--dry-run")

@@ -6,7 +6,6 @@ The numbers of each measure have tests of their own: here they come from real ru
 import json
 import shutil
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +22,43 @@ pytest.importorskip("jax")
 
 CELL, OTHER = "smallcnn/mine/cpu/control", "smallcnn/mine/cpu-jax/control"
 REMEDIED = ["flip", "snapshots", "snapshots+flip"]
+# One run's logits averaged over snapshots and views by plain loops.
+BY_HAND = """
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from toolnoise.base import arrays
+from toolnoise.dumps import prediction_dump
+from toolnoise.study import runs
+from toolnoise.training.loop import Timings
+
+record, data, out = sys.argv[1:]
+run = runs.read(record)
+network = prediction_dump.build(run.spec, data, Timings())
+test = network.dataset.test
+height, width = test.shape[:2]
+padded = np.pad(test.images, ((0, 0), (1, 1), (1, 1), (0, 0)))
+nine = [padded[:, row : row + height, column : column + width] for row in range(3) for column in range(3)]
+views = {"crops9": nine, "flip": [test.images, test.images[:, :, ::-1]], "": [test.images]}
+
+
+def predicted(weights, images):
+    network.take(weights, run)
+    return network.engine.logits(replace(test, pixels=images, normalise="none"))
+
+
+snapshots = run.snapshots()
+found = {}
+for name, images in views.items():
+    every = [[predicted(weights, one) for one in images] for weights in snapshots]
+    found[f"snapshots+{name}".removesuffix("+")] = np.mean(
+        [one for of in every for one in of], axis=0, dtype=np.float64
+    )
+    found[name or "single"] = np.mean(every[-1], axis=0, dtype=np.float64)
+arrays.write_npz(out, {name: logits.astype(np.float32) for name, logits in found.items()})
+"""
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +104,8 @@ def test_where_and_when_they_part_is_told_of_every_tensor(results):
 def test_the_dump_of_remedies_is_what_plain_loops_over_snapshots_and_views_give_bit_for_bit(
     other_study, results, run, tmp_path
 ):
-    driver = Path(__file__).parent / "drivers/remedied_by_hand.py"
-    record = results / f"runs/{CELL}/2/run.json"
-    done = run(other_study, sys.executable, driver, record, results / "data/mine.npz", tmp_path / "out.npz")
+    files = results / f"runs/{CELL}/2/run.json", results / "data/mine.npz", tmp_path / "out.npz"
+    done = run(other_study, sys.executable, "-c", BY_HAND, *files)
     assert done.returncode == 0, done.stderr
     by_hand = arrays.read_npz(tmp_path / "out.npz")
     assert json.loads((results / f"remedies/{CELL}.json").read_text())["remedies"] == REMEDIED
@@ -127,3 +162,20 @@ def test_changed_code_of_one_framework_trains_with_that_one_and_exchanges_anew(
         file.write("\nchanged = True\n")
     jobs = planned(other_study, source=tree)
     assert (jobs["train_run"], jobs["dump_predictions"], jobs["exchange_predictions"]) == (2, 1, 2)
+
+
+@pytest.mark.long
+def test_the_measured_speed_of_a_training_is_the_estimate_of_its_runs(other_study, change_study, toolnoise, tmp_path):
+    folder = shutil.copytree(other_study, tmp_path / "copy")
+    shutil.rmtree(folder / "results/other/runs")
+    change_study(folder, lambda study: study.update(prices={"cpu": 2.5}))
+    done = toolnoise(folder, "estimate", "--study", "study.yaml", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    seconds = json.loads((folder / "results/other/speed/smallcnn/mine/cpu/control.json").read_text())["seconds"]
+    tasks = [task for task in found["tasks"] if task["measured"].startswith("steps timed: ")]
+    a_run = seconds["start_up"] + seconds["compile"]
+    a_run += 2 * (seconds["training"] + seconds["evaluation"] + seconds["digests"])
+    assert any(task["seconds_a_run"] == pytest.approx(a_run) for task in tasks)
+    (priced,) = (one for one in found["hardware"] if one["cost"] is not None)
+    assert priced["cost"] == pytest.approx(2.5 * priced["hours"])

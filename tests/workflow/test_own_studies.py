@@ -32,38 +32,48 @@ TIMES = ("training", "convergent", "per_epoch", "first_epoch")
 NUMBERS = ("convergent_epoch", "_diff_epoch")  # of epochs to convergence
 
 
+@pytest.fixture(scope="module")
+def finished(snakemake, write_study):
+    """Run a study in a folder to its page; returns the folder of its results."""
+
+    def run(folder, study, **options):
+        write_study(folder, study)
+        done = snakemake(folder, **options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return folder / f"results/{study['study']}"
+
+    return run
+
+
 @pytest.mark.parametrize("name", ["my_model.py", "my-study.yaml"])
 def test_the_docs_show_the_files_of_the_example(name):
     assert f"\n{(EXAMPLE / name).read_text()}```\n" in (ROOT / "docs/own-study.md").read_text()
 
 
-def start(folder, run, write_study):
-    """The example as the docs have it, but for fewer runs and figures."""
-    study = yaml.safe_load((EXAMPLE / "my-study.yaml").read_text())
-    study["grid"][0] |= {"variants": ["dropout"], "seeds": 2}
-    write_study(folder, study | {"figures": ["table2", "noise_by_source"]})
-    for name in ("my_model.py", "make_data.py"):
-        shutil.copyfile(EXAMPLE / name, folder / name)
-    made = run(folder, sys.executable, "make_data.py")
-    assert made.returncode == 0, made.stderr
-    return folder
+@pytest.fixture(scope="module")
+def example(finished, run):
+    """Run the example in a folder as the docs have it, but for fewer runs and figures."""
+
+    def start(folder, **options):
+        shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True)
+        made = run(folder, sys.executable, "make_data.py")
+        assert made.returncode == 0, made.stderr
+        study = yaml.safe_load((EXAMPLE / "my-study.yaml").read_text())
+        study["grid"][0] |= {"variants": ["dropout"], "seeds": 2}
+        finished(folder, study | {"figures": ["table2", "noise_by_source"]}, **options)
+        return folder
+
+    return start
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory, run, write_study, snakemake):
-    folder = start(tmp_path_factory.mktemp("first"), run, write_study)
-    done = snakemake(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+def first(tmp_path_factory, example):
+    return example(tmp_path_factory.mktemp("first"))
 
 
-@pytest.fixture(scope="module")
-def second(tmp_path_factory, run, write_study, snakemake):
-    # Another number of jobs at once and other surroundings.
-    folder = start(tmp_path_factory.mktemp("second") / "deeper", run, write_study)
-    done = snakemake(folder, cores=3, env={"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "3"})
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+@pytest.fixture
+def copy(first, tmp_path):
+    return shutil.copytree(first, tmp_path / "copy")
 
 
 def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
@@ -75,23 +85,17 @@ def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
     assert (first / "results/mine/index.html").exists()
 
 
-@pytest.fixture
-def copy(first, tmp_path):
-    return shutil.copytree(first, tmp_path / "copy")
-
-
-def test_a_change_to_a_users_own_model_plans_its_check_and_its_runs_again(copy, planned):
-    path = copy / "my_model.py"
-    path.write_text(path.read_text().replace("0.2", "0.5"))
+def test_a_change_to_a_users_own_model_or_to_one_bit_of_the_data_plans_its_runs_again(copy, planned):
+    model, data = copy / "my_model.py", copy / "my-data.npz"
+    text = model.read_text()
+    model.write_text(text.replace("0.2", "0.5"))
     jobs = planned(copy)
     assert (jobs["check_model"], jobs["train_run"]) == (1, 2)
-
-
-def test_one_changed_bit_of_a_users_own_data_plans_everything_again(copy, planned):
-    with np.load(copy / "my-data.npz") as raw:
+    model.write_text(text)
+    with np.load(data) as raw:
         arrays = dict(raw)
     arrays["train_images"][5, 3, 2, 0] ^= 1
-    np.savez(copy / "my-data.npz", **arrays)
+    np.savez(data, **arrays)
     jobs = planned(copy)
     assert (jobs["prepare_data"], jobs["train_run"]) == (1, 2)
 
@@ -125,7 +129,9 @@ def without_times(folder, name):
     return (folder / name).read_bytes()
 
 
-def test_a_second_run_in_another_folder_gives_the_same_bytes_but_for_times(first, second):
+def test_a_second_run_in_another_folder_gives_the_same_bytes_but_for_times(first, example, tmp_path):
+    # Another number of jobs at once and other surroundings.
+    second = example(tmp_path / "deeper", cores=3, env={"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "3"})
     # Statements have the digests of records, and so of their times, and so has the page.
     names = [
         {path.relative_to(folder).as_posix() for path in (folder / "results").rglob("*") if path.is_file()}
@@ -137,8 +143,7 @@ def test_a_second_run_in_another_folder_gives_the_same_bytes_but_for_times(first
     assert [name for name in compared if without_times(first, name) != without_times(second, name)] == []
 
 
-@pytest.mark.parametrize("dry", [True, False])
-def test_a_model_without_logits_is_refused_before_its_first_run(dry, copy, change_study, snakemake):
+def test_a_model_without_logits_is_refused_before_its_first_run(copy, change_study, snakemake):
     model = (copy / "my_model.py").read_text()
     (copy / "soft.py").write_text(model.replace('name="logits"', 'name="logits", activation="softmax"'))
 
@@ -148,12 +153,12 @@ def test_a_model_without_logits_is_refused_before_its_first_run(dry, copy, chang
 
     change_study(copy, add)
     shutil.rmtree(copy / "results")
-    done = snakemake(copy, "--logger", "toolnoise", *(["-n"] if dry else []))
     line = "toolnoise: model soft: builder: soft:build ends in a softmax"
+    dry = snakemake(copy, "--logger", "toolnoise", "-n")
+    assert (dry.returncode, dry.stderr.splitlines()[-1].startswith(line)) == (2, True)
+    done = snakemake(copy, "--logger", "toolnoise")
+    assert done.returncode != 0
     assert line in done.stdout + done.stderr
-    assert done.returncode == 2 if dry else done.returncode != 0
-    if dry:
-        assert done.stderr.splitlines()[-1].startswith(line)
     assert not (copy / "results/mine/runs/soft").exists()
 
 
@@ -196,46 +201,37 @@ def borrowed(folder):
 
 
 @pytest.fixture(scope="module")
-def apart(tmp_path_factory, write_study, snakemake):
-    """A finished study with a tooling of an environment, and that environment."""
-    folder = write_study(tmp_path_factory.mktemp("apart"), APART)
-    place = borrowed(folder)
-    done = snakemake(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder, place
+def apart(tmp_path_factory, finished):
+    """A finished study with a tooling of an environment, with that environment."""
+    folder = tmp_path_factory.mktemp("apart")
+    borrowed(folder)
+    finished(folder, APART)
+    return folder
 
 
-def test_a_statement_has_the_environment_and_says_why_the_job_started_cold(apart):
-    folder, _ = apart
-    run = folder / "results/apart/statements/runs/smallcnn/digits"
-    found, other = (statements.read(run / f"{name}/control/2/weights.npz.intoto.json") for name in ("elsewhere", "cpu"))
+def test_equal_packages_give_equal_bits_in_two_environments_and_statements_name_them(apart):
+    runs, run = apart / "results/apart/runs/smallcnn/digits", "{}/control/2/weights.npz"
+    weights = [(runs / run.format(name)).read_bytes() for name in ("cpu", "elsewhere")]
+    assert weights[0] == weights[1]
+    rows = (apart / "results/apart/metrics/cross_tooling.csv").read_text()
+    assert "smallcnn,digits,cpu,elsewhere,control,churn,all,0.0," in rows
+    stated = apart / "results/apart/statements/runs/smallcnn/digits"
+    here, found = (statements.read(stated / f"{run.format(name)}.intoto.json") for name in ("cpu", "elsewhere"))
     assert found.parameters["spec"]["hardware"]["environment"] == ENVIRONMENT
     assert found.process == "cold: its tooling has no template, or its command line is too long"
-    assert "environment" not in other.parameters["spec"]["hardware"]
-
-
-def test_equal_packages_give_equal_bits_in_two_environments(apart):
-    folder, _ = apart
-    runs = folder / "results/apart/runs/smallcnn/digits"
-    weights = [(runs / f"{name}/control/1/weights.npz").read_bytes() for name in ("cpu", "elsewhere")]
-    assert weights[0] == weights[1]
-    rows = (folder / "results/apart/metrics/cross_tooling.csv").read_text()
-    assert "smallcnn,digits,cpu,elsewhere,control,churn,all,0.0," in rows
+    assert "environment" not in here.parameters["spec"]["hardware"]
 
 
 def test_the_audit_finds_that_the_packages_are_not_those_of_the_environments_lock(apart, toolnoise):
-    folder, _ = apart
-    found = json.loads(toolnoise(folder, "audit", "results/apart", "--json").stdout)
+    found = json.loads(toolnoise(apart, "audit", "results/apart", "--json").stdout)
     wrong = [one for one in found["findings"] if one["rule"] == "record"]
     runs = [f"results/apart/runs/{ELSEWHERE}/{seed}/weights.npz" for seed in (1, 2)]
-    predicted = f"results/apart/predictions/{ELSEWHERE}.npy"
-    assert {one["artifact"] for one in wrong} == {*runs, predicted}
+    assert {one["artifact"] for one in wrong} == {*runs, f"results/apart/predictions/{ELSEWHERE}.npy"}
     assert all(f"declared: {ENVIRONMENT}" in str(one) for one in wrong)
 
 
 def test_a_run_is_rebuilt_in_its_environment(apart, toolnoise):
-    folder, _ = apart
-    done = toolnoise(folder, "rebuild", f"results/apart/runs/{ELSEWHERE}/1/weights.npz")
+    done = toolnoise(apart, "rebuild", f"results/apart/runs/{ELSEWHERE}/1/weights.npz")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "bit-equal" in done.stdout
 
@@ -251,7 +247,7 @@ COUNTS = "results/pictures/metrics/data.csv"
 def server(tmp_path_factory):
     """A web server of this test's own that has a synthetic image folder as a tar; its address and the tar."""
     folder = tmp_path_factory.mktemp("served")
-    official_formats.write("image-folder", 60, folder)
+    official_formats.write_image_folder(folder, 60)
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_):
@@ -315,31 +311,6 @@ def test_a_file_put_in_its_place_by_hand_is_used_and_kept(server, written, snake
     assert (folder / "data/pictures.tar").read_bytes() == server[1].read_bytes()
 
 
-@pytest.fixture
-def jobs_for(write_study, jobs_of, tmp_path):
-    """What the rules call, by the first words, in a study of one run on each of these data sets."""
-
-    def words(names, **entries):
-        study = {"study": "official", "grid": [BLOCK | {"datasets": names, "recipe": "digits"}], "datasets": entries}
-        jobs = jobs_of(write_study(tmp_path / "here", study), "all")["jobs"]
-        return [job["words"] for job in jobs]
-
-    return words
-
-
-def test_every_official_data_set_can_be_planned_with_none_of_it_in_place(jobs_for, toolnoise, refusal, tmp_path):
-    words = jobs_for(["cifar10", "cifar100", "celeba", "imagenet"])
-    verbs = [verb for verb, *_ in filter(None, words)]
-    assert [verbs.count(verb) for verb in ("fetch", "prepare", "train")] == [4, 4, 4]
-    # What only a person can get.
-    (fetch,) = (one for one in words if one[:3] == ["fetch", "--dataset", "celeba"])
-    line = refusal(toolnoise(tmp_path / "here", *fetch))
-    assert line.startswith("toolnoise: data/celeba/")
-    assert line.endswith(
-        ": no such file; get it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html and put it there"
-    )
-
-
 def test_an_absent_file_of_ones_own_is_one_line_before_anything_runs(write_study, snakemake, refusal, tmp_path):
     data = {"own": {"reader": "npz", "path": "own.npz"}}
     study = {"study": "own", "grid": [BLOCK | {"datasets": ["own"], "recipe": "digits"}], "datasets": data}
@@ -348,11 +319,11 @@ def test_an_absent_file_of_ones_own_is_one_line_before_anything_runs(write_study
     assert line == f"toolnoise: {folder}/study.yaml: datasets.own: no such file: own.npz; a file or a folder of yours"
 
 
-# Studies at the edge: one run of everything, runs that diverge, and a folder whose name has braces
+# Studies at the edge: runs that diverge, a folder whose name has braces, and a machine without a device
 
 
-def edge_study(seeds, variants, **recipe):
-    block = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "here", "hardware": ["cpu"]}
+def edge_study(seeds, variants, hardware=("cpu",), **recipe):
+    block = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "here", "hardware": list(hardware)}
     return {
         "study": "edge",
         "grid": [block | {"variants": variants, "seeds": seeds}],
@@ -360,73 +331,46 @@ def edge_study(seeds, variants, **recipe):
     }
 
 
-@pytest.fixture(scope="module")
-def one_run(write_study, snakemake, tmp_path_factory):
-    folder = write_study(
-        tmp_path_factory.mktemp("one"),
-        edge_study([4], ["algo", "control"]) | {"figures": ["table2", "noise_by_source"]},
-    )
-    done = snakemake(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "results/edge"
-
-
-def test_one_run_has_an_accuracy_but_no_spread_and_no_verdict_of_the_gate(one_run):
-    text = (one_run / "figures/table2.md").read_text()
-    assert "one run" in text
-    assert "±" not in text.partition("\n\n")[0]
-    rows = metric_files.read(one_run / "metrics/stability.csv", STABILITY)
-    rows = rows[rows["group"] == "all"].set_index("metric")["value"]
-    assert rows["accuracy_mean"].notna().all()
-    assert rows[["accuracy_sd", "churn", "l2_unit"]].isna().all()
-    assert '"bit_equal": null' in (one_run / "control/smallcnn/digits/cpu.json").read_text()
-
-
-def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(write_study, snakemake, toolnoise, tmp_path):
+def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(finished, toolnoise, tmp_path):
     diverging = edge_study(2, ["algo", "control"], optimizer="sgd", learning_rate=1e9)
     # Those that show runs.
     shown = ["table2", "identical_runs", "noise_by_source", "per_class"]
-    folder = write_study(tmp_path, diverging | {"figures": shown})
-    done = snakemake(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = metric_files.read(folder / "results/edge/metrics/stability.csv", STABILITY)
-    assert set(rows["n_runs"]) == {0}
-    assert set(rows["n_missing"]) == {2}
+    results = finished(tmp_path, diverging | {"figures": shown})
+    rows = metric_files.read(results / "metrics/stability.csv", STABILITY)
+    assert (set(rows["n_runs"]), set(rows["n_missing"])) == ({0}, {2})
     # What is expected from sizes alone needs no run.
     measured = ~rows["metric"].str.contains("null|n_draws")
     assert rows[measured]["value"].isna().all()
-    runs = metric_files.read(folder / "results/edge/metrics/identical.csv", IDENTICAL)
-    assert set(runs["no_try"]) == {0}
-    assert set(runs["n_missing"]) == {2}
+    runs = metric_files.read(results / "metrics/identical.csv", IDENTICAL)
+    assert (set(runs["no_try"]), set(runs["n_missing"])) == ({0}, {2})
     for name in ("table2.md", "identical_runs.md", "noise_by_source-cpu.svg", "per_class-cpu-smallcnn-digits.svg"):
-        assert (folder / "results/edge/figures" / name).stat().st_size > 0
-    summary = toolnoise(folder, "summary", "--study", "results/edge/study.json", "--json")
+        assert (results / "figures" / name).stat().st_size > 0
+    summary = toolnoise(tmp_path, "summary", "--study", "results/edge/study.json", "--json")
     assert [cell["diverged"] for cell in json.loads(summary.stdout)["cells"]].count(2) == 2, summary.stdout
 
 
-def test_a_study_runs_through_in_a_clone_whose_path_has_braces(checkout, write_study, snakemake, tmp_path):
+def test_a_study_runs_through_in_a_clone_whose_path_has_braces(checkout, finished, tmp_path):
     # Snakemake and papermill put values in place of braces.
     clone = shutil.copytree(checkout, tmp_path / "a{b}c", symlinks=True)
     linear = edge_study(1, ["control"]) | {"figures": ["table2", "noise_by_source"]}
     linear["grid"][0]["models"] = ["linear"]
-    write_study(clone, linear)
-    done = snakemake(clone, source=clone)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (clone / "results/edge/figures/table2.md").stat().st_size > 0
+    assert (finished(clone, linear, source=clone) / "figures/table2.md").stat().st_size > 0
 
 
-# The workflow as a module of another one, which gives it its configuration; and as snakedeploy lays it out
+def test_measuring_by_hand_prepares_the_data_and_times_what_this_machine_serves(write_study, toolnoise, tmp_path):
+    folder = write_study(tmp_path, edge_study(2, ["control"], hardware=["cpu", "tpu-v2-8"], epochs=50))
+    done = toolnoise(folder, "estimate", "--study", "study.yaml", "--measure")
+    assert done.returncode == 0, done.stderr
+    assert "measure_speed" in done.stderr
+    assert "not timed: smallcnn/digits/tpu-v2-8/control: device: no TPU is visible on this machine" in done.stderr
+    assert "tpu-v2-8: 2 runs left, TPU-hours and cost unknown" in done.stdout
+    assert "steps timed: " in done.stdout
 
 
-PART = {
-    "study": "part",
-    "grid": [
-        {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "short", "hardware": ["cpu"]}
-        | {"variants": ["control"], "seeds": 2}
-    ],
-    "recipes": {"short": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
-    "figures": ["noise_by_source"],
-}
+# The workflow as a module of another one, which gives it its configuration
+
+
+PART = edge_study(2, ["control"], epochs=1) | {"study": "part", "figures": ["noise_by_source"]}
 # Its wildcards have the names of the module's and other values.
 WHOLE = f"""
 configfile: "config.yaml"
@@ -504,33 +448,6 @@ def test_a_module_runs_to_its_page_and_to_a_report_and_is_a_study_like_any_other
     report = (tmp_path / "mine.html").read_text()
     assert "in study <em>part</em>: SD of test accuracy" in report
     assert "<p>How much of a trained network is noise" in report
-
-
-@pytest.fixture
-def deployed(run, checkout, tmp_path):
-    """The folder into which snakedeploy has laid the workflow out."""
-    snakedeploy = ROOT / ".environments/snakedeploy/bin/snakedeploy"
-    if not snakedeploy.exists():
-        pytest.skip("snakedeploy is not installed: make .environments/snakedeploy")
-    done = run(tmp_path, snakedeploy, "deploy-workflow", checkout, "mine", "--tag", "any", "--name", "toolnoise")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return tmp_path / "mine"
-
-
-def test_snakedeploy_lays_out_a_workflow_that_plans_the_demo(deployed, checkout, run):
-    assert (deployed / "config/README.md").read_text() == (ROOT / "config/README.md").read_text()
-    assert (deployed / "config/config.yaml").read_text() == (ROOT / "config.yaml").read_text()
-    snakefile = deployed / "workflow/Snakefile"
-    # A local source is declared by its path in the source, as if it lay beside what is laid out.
-    declared = snakefile.read_text()
-    assert declared.count('"workflow/Snakefile"') == 1
-    snakefile.write_text(declared.replace('"workflow/Snakefile"', repr(str(checkout / "workflow/Snakefile"))))
-    # The profile is laid out, too, and taken unasked: both run as they are typed.
-    for words in ([], ["fig5"]):
-        done = run(deployed, sys.executable, "-m", "snakemake", *words, "--dry-run")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "train_run" in done.stdout
-        assert "workflow specific profile profiles/default" in done.stderr
 
 
 def test_the_catalogue_finds_what_it_asks_for():

@@ -1,14 +1,30 @@
-"""What a plan says before anything runs: of a study with a job of every kind, of config.yaml, and of a large one."""
+"""What a plan says before anything runs: of a study with a job of every kind, of a large one, and of each profile.
 
+Profiles are named from a fresh clone with no data and no Slurm; each is planned once.
+"""
+
+import functools
+import itertools
 import json
+import logging
+import os
 import re
+import runpy
+import shutil
+import sys
 from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from snakemake import cli as snakemake_cli
+from snakemake_executor_plugin_slurm import partitions
 
 from toolnoise import cli
+from toolnoise.base.program import ROOT
 from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.commands import jobs as job_commands
+from toolnoise.papers import paper_items
 from toolnoise.provenance.statements import path_for
 from toolnoise.study import grid, job_code
 from toolnoise.study.expected import first_output
@@ -150,7 +166,6 @@ def test_what_computes_on_a_gpu_or_runs_a_program_has_no_conda_environment(large
 
 OUTSIDE = {
     "results/small/runs/smallcnn/digits/cpu/impl/999/run.json": ("smallcnn/digits/cpu/impl/999", "train"),
-    "results/small/metrics/cells/smallcnn/digits/v100/impl.csv": ("smallcnn/digits/v100/impl", "stability"),
     "fig4": ("fig4: the study has no subgroups; it needs a data set with sub-groups: faces, celeba with groups",),
 }
 
@@ -164,12 +179,11 @@ def test_a_target_outside_of_the_study_is_one_line(target, tmp_path, write_study
     assert [path.name for path in tmp_path.iterdir() if path.name != ".snakemake"] == ["study.yaml"]
 
 
-@pytest.mark.parametrize("target", ["results/large/metrics/nope.csv", "fig10"])
-def test_what_no_rule_makes_is_refused_without_a_traceback(target, tmp_path, write_study, snakemake):
-    done = snakemake(write_study(tmp_path, LARGE), target, "--dry-run")
+def test_what_no_rule_makes_is_refused_without_a_traceback(tmp_path, write_study, snakemake):
+    done = snakemake(write_study(tmp_path, LARGE), "fig10", "--dry-run")
     said = done.stdout + done.stderr
     assert done.returncode != 0
-    assert f"No rule to produce {target}" in said
+    assert "No rule to produce fig10" in said
     assert "Traceback" not in said
 
 
@@ -184,11 +198,6 @@ BEFORE = {
     "collect": ("/control/",),
     "render": ("/control/",),
 }
-
-
-@pytest.fixture(scope="module")
-def folder(every_kind_of_job):
-    return every_kind_of_job["folder"]
 
 
 @pytest.fixture(scope="module")
@@ -223,14 +232,6 @@ def test_every_verb_of_a_job_has_one_rule_and_every_rule_says_what_it_does(every
     assert {log.split("/")[1] for rule in calling.values() for log in rule["log"]} == {"fuzz"}
 
 
-def test_a_command_has_what_snakemake_gives_a_job_alone(every_kind_of_job):
-    """In a module, it knows no other name of these files."""
-    commands = {name: rule["command"] or "" for name, rule in every_kind_of_job["rules"].items()}
-    named = {(name, found) for name, command in commands.items() for found in re.findall(r"{(\w+)", command)}
-    given = {"input", "output", "params", "wildcards", "threads", "log"}
-    assert [one for one in named if one[1] not in given] == []
-
-
 def test_a_rule_gives_every_option_of_its_verb(every_kind_of_job):
     lacking = set()
     for rule in every_kind_of_job["rules"].values():
@@ -244,12 +245,11 @@ def test_a_rule_gives_every_option_of_its_verb(every_kind_of_job):
     assert {verb for verb, option in lacking if option == "--trained-on"} == {"predict"}
 
 
-def test_the_command_of_a_job_has_its_parameters_and_its_rule_their_code(called, folder, monkeypatch):
+def test_the_command_of_a_job_has_its_parameters_and_its_rule_their_code(called, every_kind_of_job, monkeypatch):
     """What is pasted from `snakemake --printshellcmds` is what the audit expects statements to say."""
     # Where the module of an own model lies.
-    monkeypatch.chdir(folder)
-    study = grid.load(folder / "study.yaml")
-    expected = {job.outputs[0]: job for job in expected_jobs(study)}
+    monkeypatch.chdir(every_kind_of_job["folder"])
+    expected = {job.outputs[0]: job for job in expected_jobs(grid.load("study.yaml"))}
     assert {job.verb for job in expected.values()} == {*job_code.JOBS, "configure"}
     for job, verb, parameters, _ in called:
         wanted = expected.pop(job["outputs"][0])
@@ -270,3 +270,208 @@ def test_a_rule_has_the_files_of_its_function(called):
         assert read <= set(job["inputs"]), job["words"]
         assert all(any(part in path for part in BEFORE[verb]) for path in set(job["inputs"]) - read), job["words"]
         assert job["outputs"] == [*written, str(path_for(written[0]))], job["words"]
+
+
+# The profiles that we ship: which runs they plan, and where
+
+
+PROFILES = ROOT / "workflow/profiles"
+SLURM = ("slurm", "slurm-p100", "slurm-v100", "slurm-rtx5000", "slurm-t4")
+PAPERS_VARIANTS = ("algo_impl", "algo", "impl", "control")
+# The paper's cells: tasks by tooling, and the seeds of each. Its Control is never reported: we plan two runs of it.
+SMALL, NORMED, R18 = (("smallcnn", "cifar10"), ("smallcnn-bn", "cifar10"), ("resnet18", "cifar10"))
+R18_100, FACES, IMAGENET = (("resnet18", "cifar100"), ("resnet18", "celeba"), ("resnet50-v15", "imagenet"))
+TASKS = {
+    "p100": (SMALL, R18, R18_100),
+    "v100": (SMALL, NORMED, R18, R18_100, FACES, IMAGENET),
+    "rtx5000": (SMALL, R18, R18_100),
+    "rtx5000-tc": (R18, R18_100),
+}
+PLANNED = {
+    "slurm-p100": ("p100",),
+    "slurm-v100": ("v100",),
+    "slurm-rtx5000": ("rtx5000", "rtx5000-tc"),
+    "slurm": tuple(TASKS),
+}
+
+# The paper's tables and figures that each can make; figure 7 needs a TPU.
+ON_ALL = {"table1", "table2", "table4", "paper_vs_ours", "claims"}
+COSTS = {"fig9", "fig9a", "fig9b"}
+ITEMS = {
+    "slurm-p100": ON_ALL | COSTS | {"fig11"},
+    "slurm-v100": ON_ALL | COSTS | {"table3", "table5", "fig2", "fig3", "fig4", "fig5", "fig8"},
+    "slurm-rtx5000": ON_ALL | {"fig6", "fig13"},
+    "slurm-t4": COSTS | {"paper_vs_ours", "claims"},
+    "slurm": paper_items.TARGETS.keys() - {"fig7"},
+}
+
+
+def runs_on(*toolings):
+    return {
+        (*task, tooling, variant, str(seed))
+        for tooling in toolings
+        for task, variant in itertools.product(TASKS[tooling], PAPERS_VARIANTS)
+        for seed in range(1, 3 if variant == "control" else 6 if task == IMAGENET else 11)
+    }
+
+
+@pytest.fixture(scope="module")
+def dry_run(checkout, run):
+    """What a dry run says, typed in the clone."""
+
+    def dry(*arguments):
+        command = [sys.executable, "-m", "snakemake", *arguments, "--dry-run"]
+        return run(checkout, *command, env={"PYTHONPATH": str(checkout / "workflow")})
+
+    return dry
+
+
+@pytest.fixture(scope="module")
+def planned_with(dry_run):
+    """The jobs that a dry run with a profile lists: the rule, its output files and its resources."""
+
+    @functools.cache
+    def listed(profile):
+        done = dry_run("--profile", profile, "page", "speed")
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = []
+        # The jobs of a group are indented.
+        parts = re.split(r"^ *(?:local)?rule (\w+):$", done.stdout, flags=re.MULTILINE)[1:]
+        for rule, block in zip(parts[::2], parts[1::2], strict=True):
+            told = dict(re.findall(r"^ +(\w+): (.*)$", block, re.MULTILINE))
+            resources = dict(re.findall(r"(\w+)=([^,\s]+)", told.get("resources", "")))
+            found.append((rule, told.get("output", "").split(", "), resources))
+        return found
+
+    return listed
+
+
+@pytest.mark.parametrize("profile", SLURM)
+def test_a_profile_plans_the_papers_runs_on_its_gpus_and_the_items_that_these_can_make(profile, planned_with):
+    listed = planned_with(profile)
+    trained = Counter(tuple(output[0].split("/")[3:8]) for rule, output, _ in listed if rule == "train_run")
+    assert set(trained) == runs_on(*PLANNED.get(profile, ()))
+    assert set(trained.values()) <= {1}
+    if profile == "slurm-v100":
+        assert trained.total() == 5 * (3 * 10 + 2) + (3 * 5 + 2)
+    drawn = {Path(name).name.partition(".")[0] for _, output, _ in listed for name in output}
+    assert {item for item, figures in paper_items.TARGETS.items() if drawn >= set(figures)} == ITEMS[profile]
+
+
+NETWORKS = 10 + 4  # of figures 9a and 9b
+
+
+@pytest.mark.parametrize(("profile", "gpus"), [("slurm-t4", ["t4"]), ("slurm", ["p100", "t4", "v100"])])
+def test_a_profile_measures_the_papers_overhead_on_its_gpus(profile, gpus, planned_with):
+    listed = planned_with(profile)
+    measured = Counter(tuple(output[0].split("/")[3:6]) for rule, output, _ in listed if rule == "profile_step")
+    assert len({model for model, _, _ in measured}) == NETWORKS
+    assert sorted({hardware for _, hardware, _ in measured}) == gpus
+    assert len(measured) == NETWORKS * len(gpus) * 2
+    assert set(measured.values()) == {5}
+
+
+# The rules that compute on a tooling, which is named in the paths of their outputs.
+ON_TOOLINGS = {"train_run", "dump_predictions", "profile_step", "measure_speed"}
+GPUS = {"p100": "p100", "v100": "v100", "rtx5000": "rtx5000", "rtx5000-tc": "rtx5000", "t4": "t4"}
+
+
+@pytest.mark.parametrize("profile", SLURM)
+def test_each_job_goes_to_the_partition_of_its_gpu_and_all_others_to_the_one_without(profile, planned_with):
+    """As the executor plugin chooses, by the profile's own table."""
+    table = partitions.read_partition_file(PROFILES / profile / "../partitions.yaml")
+    seen = set()
+    for rule, output, resources in planned_with(profile):
+        numbers = {name: int(value) if value.isdigit() else value for name, value in resources.items()}
+        job = SimpleNamespace(name=rule, resources=numbers, threads=1, is_group=lambda: False)
+        (tooling,) = set(output[0].split("/")) & GPUS.keys() if rule in ON_TOOLINGS else ("",)
+        expected = GPUS.get(tooling, "cpu")
+        assert partitions.get_best_partition(table, job, logging.getLogger("partitions")) == expected, output
+        assert (numbers.get("gpu", 0), numbers.get("gpu_model")) == ((1, expected) if tooling else (0, None)), output
+        seen.add(rule)
+    assert seen >= {"measure_cell", "profile_step"} if profile == "slurm" else seen
+
+
+def test_deterministic_runs_get_twice_the_time(planned_with):
+    minutes = {
+        tuple(output[0].split("/")[3:7]): int(resources["runtime"])
+        for rule, output, resources in planned_with("slurm-v100")
+        if rule == "train_run"
+    }
+    for (*task, variant), given in minutes.items():
+        assert given == minutes[*task, "impl"] * (1 if variant in ("impl", "algo_impl") else 2)
+    assert len(set(minutes.values())) > 2, "not every task gets the same"
+
+
+def test_an_only_that_names_no_tooling_of_the_grid_is_one_line(dry_run, refusal):
+    line = refusal(dry_run("--profile", "slurm", "--config", "only=[h100]"))
+    for words in ("paper.yaml", "only: no tooling 'h100' in the study", "allowed: v100, p100"):
+        assert words in line
+
+
+# Slurm's programs, to be seen by the executor plugin: the last job had another account, and no job is taken.
+STAND_INS = {
+    "sacct": 'case "$*" in *Account*) echo guessed;; esac',
+    "sacctmgr": "echo guessed; echo mine",
+    "sbatch": 'printf "%s\\n" "$@" >submitted; exit 1',
+    **dict.fromkeys(("scancel", "scontrol", "sinfo", "squeue"), ""),
+}
+
+
+def test_the_named_account_pays_and_lines_that_a_site_may_need_are_options_of_the_executor(checkout, run, tmp_path):
+    """With SBATCH_ACCOUNT, and with the lines of the profile that are comments."""
+    tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
+    path = tree / "workflow/profiles/slurm/config.yaml"
+    path.write_text(re.sub(r"^# (?=slurm-)", "", path.read_text(), flags=re.MULTILINE))
+    programs = tree.parent / "programs"
+    programs.mkdir()
+    for name, text in STAND_INS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    command = [sys.executable, "-m", "snakemake", "--profile", "slurm", "--configfile", "config.yaml", "--config"]
+    command += ["only=[cpu-portable]", "--retries", "0", "--slurm-init-seconds-before-status-checks", "1"]
+    env = {"PATH": f"{programs}:{os.environ['PATH']}", "SBATCH_ACCOUNT": "mine", "PYTHONPATH": tree / "workflow"}
+    done = run(tree, *command, "results/demo/data/digits.npz", env=env)
+    assert done.returncode == 1, done.stdout + done.stderr
+    submitted = (tree / "submitted").read_text().splitlines()
+    # Not the account of the last job.
+    assert submitted[submitted.index("-A") + 1] == "mine"
+    assert {"--qos=NAME", "--reservation=NAME"} <= set(submitted)
+    assert "/FOLDER/" in submitted[submitted.index("--output") + 1]
+
+
+def test_the_slurm_profiles_are_what_the_command_writes_from_their_template():
+    write = runpy.run_path(str(PROFILES / "write.py"))
+    assert set(write["PROFILES"]) == set(SLURM) == {path.parent.name for path in PROFILES.glob("slurm*/config.yaml")}
+    for name in SLURM:
+        assert (PROFILES / name / "config.yaml").read_text() == write["text_of"](name)
+
+
+@pytest.fixture
+def understood(checkout, monkeypatch):
+    """The options that Snakemake understands in the clone, by its own reading of profiles."""
+    monkeypatch.chdir(checkout)
+
+    def read(*words):
+        monkeypatch.setattr(sys, "argv", ["snakemake", *words])
+        _, options = snakemake_cli.parse_args(list(words))
+        # Objects of Snakemake's own are printed with their addresses.
+        return {name: re.sub(r" at 0x\w+", "", repr(value)) for name, value in vars(options).items()}
+
+    return read
+
+
+def test_what_is_typed_alone_runs_on_all_cores_and_goes_on_after_an_interruption(understood):
+    for words in (["fig5"], ["-n"], []):
+        options = understood(*words)
+        assert options["cores"] == str(os.cpu_count())
+        assert (options["logger"], options["rerun_incomplete"]) == ("['toolnoise']", "True")
+
+
+@pytest.mark.parametrize("name", SLURM)
+def test_the_profile_that_is_taken_unasked_changes_nothing_of_one_that_is_asked_for(name, understood, monkeypatch):
+    plain = understood("--profile", name, "--workflow-profile", "none") | {"workflow_profile": "None"}
+    assert plain["rerun_incomplete"] == "True"
+    assert understood("--profile", name) == plain
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", name)
+    assert understood() == plain

@@ -1,10 +1,15 @@
-"""A small study, run by Snakemake from its file to its page: numbers, statements, report, gate, what runs again."""
+"""A small study, run by Snakemake from its file to its page: numbers, statements, report, gate, what runs again.
+
+And `snakemake` and `toolnoise run` as people type them, from a folder that is not the clone. Bad input is one line with
+exit code 2, and results stay as they were. tests/system/faults/test_ended_runs.py sends signals.
+"""
 
 import csv
 import html
 import json
 import os
 import re
+import shlex
 import shutil
 import zipfile
 from collections import Counter
@@ -12,7 +17,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from toolnoise.base import arrays, metric_files
+from toolnoise.base import metric_files
 from toolnoise.base.files import sha256
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.pages import study_page
@@ -176,14 +181,9 @@ def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, plan)
 # Every job states what it did, and its statements are as the standard wants them
 
 
-@pytest.fixture(scope="module")
-def stated(small_study):
-    """The statements of the small study by the path of each."""
+def test_every_file_is_somebodys_output_with_its_digest_and_chains_end_in_the_data_and_the_code(small_study):
     found = (small_study / "results/small/statements").rglob(f"*{statements.SUFFIX}")
-    return {path: statements.read(path) for path in found}
-
-
-def test_every_file_is_somebodys_output_with_its_digest_and_lies_where_its_statement_says(small_study, stated):
+    stated = {path: statements.read(path) for path in found}
     files = {str(path.relative_to(small_study)) for path in (small_study / "results").rglob("*") if path.is_file()}
     outputs = [output.name for statement in stated.values() for output in statement.outputs]
     assert sorted(outputs) == sorted(name for name in files if "/statements/" not in name)
@@ -192,17 +192,12 @@ def test_every_file_is_somebodys_output_with_its_digest_and_lies_where_its_state
         for artifact in (*statement.outputs, *statement.inputs):
             path = small_study / artifact.name
             assert (artifact.sha256, artifact.size) == (sha256(path), path.stat().st_size)
-
-
-def test_chains_end_in_the_data_and_the_code(stated):
+        assert any(one.kind == statements.CODE for one in statement.dependencies)
+        assert statement.inputs or statement.verb in ("prepare", "configure")
     (prepared,) = (statement for statement in stated.values() if statement.verb == "prepare")
     (package,) = (one for one in prepared.dependencies if one.kind == statements.PACKAGE)
     assert package.name == "sklearn/datasets/data/digits.csv.gz"
     assert package.uri.startswith("pkg:pypi/scikit-learn@")
-    assert all(any(one.kind == statements.CODE for one in statement.dependencies) for statement in stated.values())
-    for statement in stated.values():
-        if not statement.inputs:
-            assert statement.verb in ("prepare", "configure")
 
 
 # Snakemake's own report, as people ask for it: `snakemake --report`
@@ -245,45 +240,18 @@ def test_a_report_has_every_figure_with_its_caption_and_is_the_only_new_file(cop
 CELL = "smallcnn/digits/cpu"
 
 
-@pytest.fixture
-def tampered(copied):
-    """A study in which one control run holds what a run with implementation noise left, but for its record."""
-    runs = copied / "results/small/runs" / CELL
+def test_a_study_whose_gate_fails_fails_and_shows_the_line(copied, snakemake):
+    # One control run holds what a run with implementation noise left, but for its record.
+    runs, verdict = copied / "results/small/runs" / CELL, f"results/small/control/{CELL}.json"
     for name in ("weights.npz", "history.csv"):
         shutil.copyfile(runs / "impl/2" / name, runs / "control/2" / name)
-    return copied
-
-
-@pytest.fixture
-def gate(refused_by_verb, command_for, monkeypatch):
-    """What the gate of the study in a folder says, which must refuse its runs."""
-
-    def line(folder):
-        monkeypatch.chdir(folder)
-        return refused_by_verb(*command_for(f"control/{CELL}.json", out="gate.json"))
-
-    return line
-
-
-def test_the_gate_sees_one_changed_bit_of_the_final_weights(copied, gate):
-    path = copied / "results/small/runs" / CELL / "control/2/weights.npz"
-    weights = arrays.read_npz(path)
-    weights["dense/bias"].view(np.uint32)[3] ^= 1
-    arrays.write_npz(path, weights)
-    line = gate(copied)
-    assert "final weights" in line
-    assert "dense/bias" in line
-
-
-def test_a_study_whose_gate_fails_fails_and_shows_the_line(tampered, snakemake):
-    verdict = f"results/small/control/{CELL}.json"
-    (tampered / verdict).unlink()
-    done = snakemake(tampered, verdict, "results/small/metrics/stability.csv", "--logger", "toolnoise")
+    (copied / verdict).unlink()
+    done = snakemake(copied, verdict, "results/small/metrics/stability.csv", "--logger", "toolnoise")
     said = done.stdout + done.stderr
     assert done.returncode == 1, said
     assert "failed: check_control" in said
     assert any(line.startswith("  toolnoise: ") and "seeds 1 and 2" in line for line in said.splitlines())
-    assert not (tampered / verdict).exists()
+    assert not (copied / verdict).exists()
 
 
 def test_a_study_file_of_another_configuration_is_told_where_snakemake_has_no_record_of_it(
@@ -337,41 +305,38 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("damaged", DAMAGED)
 def test_a_truncated_file_is_one_line_that_names_it_and_changes_nothing(
-    damaged, copied, command_for, monkeypatch, toolnoise, refusal, refused_by_verb
+    copied, command_for, monkeypatch, toolnoise, refusal, refused_by_verb
 ):
     monkeypatch.chdir(copied)
-    path = copied / "results/small" / damaged
-    path.write_bytes(path.read_bytes()[:-100])
-    before, words = everything(copied), command_for(DAMAGED[damaged])
-    line = refusal(toolnoise(copied, *words)) if words[0] == "predict" else refused_by_verb(*words)
-    assert f"results/small/{damaged}" in line
-    assert everything(copied) == before
+    for damaged, read_for in DAMAGED.items():
+        path = copied / "results/small" / damaged
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-100])
+        before, words = everything(copied), command_for(read_for)
+        line = refusal(toolnoise(copied, *words)) if words[0] == "predict" else refused_by_verb(*words)
+        assert f"results/small/{damaged}" in line
+        assert everything(copied) == before
+        path.write_bytes(whole)
 
 
-@pytest.mark.parametrize(
-    ("made", "changed", "says"),
-    [
-        (RUN, {"seed": "seed=one"}, "no spec"),
-        (RUN, {"recipe": "plain"}, "--recipe: found 'plain'; key=value, each key once"),
-        (RUN, {"data": "absent.npz"}, "absent.npz"),
-        (MEASURED, {"study-seed": "one"}, "'one'"),
-        ("metrics/stability.csv", {"kind": "stabilty"}, "stabilty"),
-        ("figures/table2.csv", {"metrics": "results/small/metrics/data/digits.csv"}, "it reads stability"),
-        ("figures/table2.csv", {"out": "table2.csv"}, "one path with each of html"),
-    ],
-)
-def test_a_wrong_command_line_is_one_line(made, changed, says, copied, command_for, monkeypatch, refused_by_verb):
+WRONG_LINES = [
+    (RUN, {"seed": "seed=one"}, "no spec"),
+    (RUN, {"recipe": "plain"}, "--recipe: found 'plain'; key=value, each key once"),
+    (RUN, {"data": "absent.npz"}, "absent.npz"),
+    (MEASURED, {"study-seed": "one"}, "'one'"),
+    ("metrics/stability.csv", {"kind": "stabilty"}, "stabilty"),
+    ("figures/table2.csv", {"metrics": "results/small/metrics/data/digits.csv"}, "it reads stability"),
+    ("figures/table2.csv", {"out": "table2.csv"}, "one path with each of html"),
+]
+
+
+def test_a_wrong_command_line_is_one_line(copied, command_for, monkeypatch, refused_by_verb):
     monkeypatch.chdir(copied)
     before = everything(copied)
-    assert says in refused_by_verb(*command_for(made, **changed))
+    for made, changed, says in WRONG_LINES:
+        assert says in refused_by_verb(*command_for(made, **changed))
     assert everything(copied) == before
-
-
-@pytest.mark.parametrize("words", [["tarin"], ["summary", "--study", "study.yaml", "--loud"], ["train"]])
-def test_a_slip_in_a_verb_or_an_option_is_one_line(words, refused_by_verb):
-    assert words[-1] in refused_by_verb(*words)
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused_and_nothing_is_stated(
@@ -417,3 +382,70 @@ def test_without_its_environment_a_job_ends_in_one_line(command_for, toolnoise, 
     wanted = ".environments/tensorflow-2.16 is missing: run `make .environments/tensorflow-2.16`"
     line = refusal(toolnoise(tmp_path, *command_for(RUN, tooling=tooling)))
     assert line == f"toolnoise: hardware elsewhere: environment: {wanted}"
+
+
+# What people type: `toolnoise run`, and study files that are wrong
+
+
+def test_a_study_is_planned_run_and_summed_up_and_the_command_can_be_pasted(copied, toolnoise, run):
+    (copied / "results/small/index.html").unlink()
+    planned = toolnoise(copied, "run", "-n")
+    assert planned.returncode == 0, planned.stderr
+    assert "write_page" in planned.stderr + planned.stdout
+    assert "the page:" not in planned.stdout
+    done = toolnoise(copied, "run", "--cores", "1")
+    assert done.returncode == 0, done.stderr
+    assert "the page: results/small/index.html" in done.stdout
+    assert "bit-equal" in done.stdout
+    command = next(line for line in done.stderr.splitlines() if "--configfile study.yaml" in line)
+    again = run(copied, *shlex.split(command))
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+# tests/study/test_config.py has the other keys.
+def test_a_wrong_study_file_is_one_line_and_nothing_runs(copied, change_study, snakemake, toolnoise, refusal):
+    before = everything(copied)
+    change_study(copied, lambda study: study["grid"][0].update(models=["smalcnn"]))
+    for done in (snakemake(copied), toolnoise(copied, "run")):
+        line = refusal(done)
+        for word in ("study.yaml", "grid[0].models", "'smallcnn'?"):
+            assert word in line
+    assert everything(copied) == before
+
+
+TINY = """study: tiny
+grid:
+- {models: [linear], datasets: [digits], recipe: digits, hardware: [cpu], variants: [control], seeds: 2}
+"""
+# What Snakemake's own loader cannot read, or reads as something else.
+UNREADABLE = {
+    "UTF-16": (TINY.encode("utf-16"), "cannot be read ('utf-8' codec can't decode byte 0xff"),
+    "no date": (f"{TINY}seed: !!timestamp 2020-99-99\n", "line 4: found the tag tag:yaml.org,2002:timestamp"),
+    "tab": (f"{TINY}\tseed: 1\n", "line 4: found character '\\t'"),
+    "unknown alias": (f"{TINY}seed: *seed\n", "line 4: found undefined alias 'seed'"),
+    "two documents": (f"{TINY}---\n{TINY}", "line 4: but found another document"),
+    "deep": (f"{TINY}seed: {'[' * 3000}\n", "maximum recursion depth exceeded"),
+    "octal": (TINY.replace("seeds: 2", "seeds: 010"), "line 3: found 010; allowed: "),
+    "sexagesimal": (f"{TINY}seed: 1:20\n", "line 4: found 1:20; allowed: "),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), UNREADABLE.values(), ids=list(UNREADABLE))
+def test_a_file_that_snakemake_reads_differently_is_refused_before_snakemake_starts(
+    content, says, here, refused_by_verb
+):
+    (here / "study.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert f"study.yaml: {says}" in refused_by_verb("run", "study.yaml", "-n")
+    assert [path.name for path in here.iterdir()] == ["study.yaml"]
+
+
+def test_snakemake_alone_refuses_it_too_and_plans_what_is_written_in_files_and_in_values(tmp_path, snakemake, refusal):
+    study = tmp_path / "study.yaml"
+    study.write_text(UNREADABLE["octal"][0])
+    assert f"study.yaml: {UNREADABLE['octal'][1]}" in refusal(snakemake(tmp_path, "-n"))
+    assert list(tmp_path.iterdir()) == [study]
+    study.write_text(f"{TINY}prices: {{cpu: 1e-3}}\n")
+    done = snakemake(tmp_path, "-n", "--quiet", "all", "--config", "recipes={digits: {learning_rate: 2e-3, epochs: 3}}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "--config seed: found 1_0; allowed" in refusal(snakemake(tmp_path, "-n", "--config", "seed=1_0"))

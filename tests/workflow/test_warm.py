@@ -13,7 +13,7 @@ import pytest
 from toolnoise.base import scratch
 from toolnoise.provenance import statements
 from toolnoise.warm import template
-from toolnoise.warm.client import FAILED, PLAIN, START, VARIABLE
+from toolnoise.warm.client import FAILED, START, VARIABLE
 
 pytestmark = pytest.mark.long
 
@@ -106,21 +106,6 @@ def test_a_template_whose_files_have_changed_forks_nothing(changed, checkout, co
         template.stop()
 
 
-@pytest.mark.usefixtures("templates")
-def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, command_for, toolnoise, refusal, tmp_path):
-    words = command_for(COUNTS, data=tmp_path / "absent.npz", out=tmp_path / "out.csv")
-    assert "absent.npz" in refusal(toolnoise(small_study, *words, env=template.ONE_THREAD))
-
-
-def test_a_template_keeps_no_descriptor_and_no_process_of_its_jobs(count, templates):
-    kept = []
-    for _ in range(4):
-        assert count() == "warm"
-        kept.append((templates[0].num_fds(), len(templates[0].children())))
-    # The first job leaves what is imported with it.
-    assert kept[1] == kept[3]
-
-
 @pytest.fixture(scope="module")
 def fetching(tmp_path_factory, write_study, jobs_of):
     """What the rule calls that downloads a data set."""
@@ -167,14 +152,3 @@ time.sleep(600)
         parent.kill()
     until(lambda: not any(process.is_running() for process in processes))
     assert not Path(folder).exists()
-
-
-def test_only_tensorflow_on_a_cpu_has_templates(monkeypatch):
-    monkeypatch.delenv(VARIABLE, raising=False)
-    mine = {"engine": "tensorflow", "accelerator": "cpu", "environment": ""}
-    others = {"gpu": {"accelerator": "gpu"}, "jax": {"engine": "jax"}, "older": {"environment": "tensorflow-2.16"}}
-    template.start({"cpu": mine} | {name: mine | other for name, other in others.items()})
-    started = {path.name for path in Path(os.environ[VARIABLE]).iterdir()}
-    template.stop()
-    assert started == {PLAIN, "cpu"}
-    assert VARIABLE not in os.environ

@@ -45,25 +45,10 @@ def opened(browser):
 
 
 @pytest.fixture(scope="session")
-def report_file(small_study, snakemake, tmp_path_factory):
-    """Snakemake's report on the small study, which is made if somebody asks for it."""
-    folder = shutil.copytree(small_study, tmp_path_factory.mktemp("report") / "small")
-    done = snakemake(folder, "results/small/report.html")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "results/small/report.html"
-
-
-@pytest.fixture(scope="session")
 def results_folder(request):
     """The results of a study; nobody changes them."""
     given = os.environ.get("TOOLNOISE_RESULTS")
     return Path(given).resolve() if given else request.getfixturevalue("small_study") / "results/small"
-
-
-@pytest.fixture(scope="session")
-def page_file(results_folder):
-    """The page that the workflow wrote."""
-    return results_folder / "index.html"
 
 
 @pytest.fixture(scope="session")

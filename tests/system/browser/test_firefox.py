@@ -119,8 +119,8 @@ def firefox(running):
     return running
 
 
-def test_keys_lead_from_the_top_to_a_cell(firefox, page_file):
-    firefox.open(page_file.as_uri())
+def test_keys_lead_from_the_top_to_a_cell(firefox, results_folder):
+    firefox.open((results_folder / "index.html").as_uri())
     for name in ("Skip to content", "a new seed and the implementation"):
         for _ in range(12):
             firefox.press(TAB)

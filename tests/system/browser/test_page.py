@@ -1,9 +1,10 @@
-"""A study's page and a cell's in a real headless Chromium: from the findings to a run, by mouse and by keyboard."""
+"""A study's page, a cell's and Snakemake's report in a real headless Chromium: by mouse and by keyboard."""
 
-import csv
 import json
 import re
+import shutil
 
+import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
@@ -43,14 +44,9 @@ def diffed(toolnoise, results_folder):
 
 def test_the_first_screen_has_the_question_one_sentence_a_chart_and_two_pictures(page, results_folder):
     expect(title(page)).to_have_text("Trained again, how many answers does a network change, and why?")
-    with (results_folder / "metrics/stability.csv").open() as file:
-        rows_of = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    (churn,) = (
-        float(row["value"])
-        for row in rows_of
-        if (row["metric"], row["group"], row["model"], row["hardware"], row["variant"])
-        == ("churn", "all", "smallcnn", "cpu", "algo_impl")
-    )
+    table = pd.read_csv(results_folder / "metrics/stability.csv", comment="#")
+    columns = ["metric", "group", "model", "hardware", "variant"]
+    (churn,) = table.set_index(columns).loc[("churn", "all", "smallcnn", "cpu", "algo_impl"), "value"]
     said = page.locator(".lead").inner_text()
     assert said.startswith(f"{100 * churn:#.3g} % of the answers of smallcnn on digits change with a new seed")
     assert said.endswith("(emulated); nothing changes with everything fixed.")
@@ -82,10 +78,7 @@ def test_every_link_and_picture_leads_to_a_file_that_is_there(opened, results_fo
         for element, attribute in (("a", "href"), ("img", "src")):
             links = page.locator(element).evaluate_all(f"all => all.map((one) => one.getAttribute('{attribute}'))")
             files = [one for one in links if not one.startswith(("#", "data:"))]
-            assert (name, [one for one in files if not (results_folder / name).parent.joinpath(one).is_file()]) == (
-                name,
-                [],
-            )
+            assert [one for one in files if not ((results_folder / name).parent / one).is_file()] == [], name
         assert page.locator("img").evaluate_all("all => Promise.all(all.map((one) => one.decode()))") is not None
         assert all(url.startswith(results_folder.as_uri()) for url in page.requests if not url.startswith("data:"))
         assert page.errors == []
@@ -120,26 +113,23 @@ def test_examples_that_flip_are_shown_as_pictures(cell, toolnoise, results_folde
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_no_barrier(opened, results_folder, axe, name):
-    for scheme in ("light", "dark"):
-        page = opened(results_folder / name, color_scheme=scheme)
+def test_nothing_is_wider_than_the_window_and_axe_finds_no_barrier(opened, results_folder, request, name):
+    pages = [opened(results_folder / name, color_scheme=scheme) for scheme in ("light", "dark")]
+    for width in (390, 1280):
+        pages[0].set_viewport_size({"width": width, "height": 800})
+        assert pages[0].evaluate("document.documentElement.scrollWidth") <= width
+    # Here it is skipped where there is no axe.
+    axe = request.getfixturevalue("axe")
+    for page in pages:
         page.evaluate(axe)
         found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_wider_than_the_window(opened, results_folder, width):
-    for name in PAGES:
-        page = opened(results_folder / name)
-        page.set_viewport_size({"width": width, "height": 800})
-        assert (name, page.evaluate("document.documentElement.scrollWidth") <= width) == (name, True)
-
-
-def test_a_script_from_elsewhere_is_refused_by_the_page_itself(opened, page_file, tmp_path):
-    file = tmp_path / "changed.html"
-    file.write_text(page_file.read_text().replace("<main", "<script>window.ran=1</script><main"))
-    page = opened(file)
+def test_a_script_from_elsewhere_is_refused_by_the_page_itself(opened, results_folder, tmp_path):
+    text = (results_folder / "index.html").read_text()
+    (tmp_path / "changed.html").write_text(text.replace("<main", "<script>window.ran=1</script><main"))
+    page = opened(tmp_path / "changed.html")
     expect(title(page)).to_have_text(re.compile("^Trained again"))
     assert page.evaluate("window.ran") is None
     assert any("Content Security Policy" in error for error in page.errors)
@@ -149,3 +139,52 @@ def test_paper_has_the_tables_and_not_the_links_of_the_page(page):
     page.emulate_media(media="print")
     expect(page.get_by_role("region", name="Cells").locator("tbody tr").first).to_be_visible()
     expect(page.get_by_role("navigation")).to_be_hidden()
+
+
+# Snakemake's report: table 2 is first, figures and tables open, the console is quiet
+
+
+@pytest.fixture(scope="module")
+def report_file(small_study, snakemake, tmp_path_factory):
+    """Snakemake's report on the small study."""
+    folder = shutil.copytree(small_study, tmp_path_factory.mktemp("report") / "small")
+    done = snakemake(folder, "results/small/report.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "results/small/report.html"
+
+
+@pytest.fixture
+def report(opened, report_file):
+    """The report, freshly opened."""
+    page = opened(report_file)
+    page.get_by_text("2 Figures", exact=True).wait_for()
+    return page
+
+
+def show(page, category, result):
+    """Click through the menu to a result; the element that shows it."""
+    page.get_by_text(category, exact=True).click()
+    page.locator("tr", has=page.get_by_text(result, exact=True)).locator("a").first.click()
+    # The page's own logo is a picture too, and comes first.
+    shown = page.locator("img, iframe").nth(1)
+    shown.wait_for()
+    return shown
+
+
+def test_table_2_is_the_first_result_and_opens_with_its_numbers_and_the_files_are_the_last(report):
+    listed = report.locator("li").all_inner_texts()
+    first = listed.index("RESULTS") + 1
+    # Category 4 has published numbers, of which the small study has run none.
+    categories = ["1 Table 2: accuracy", "2 Figures", "3 Further tables", "5 Metric files"]
+    assert listed[first : first + 4] == categories
+    assert report.get_by_text("how much of a trained network is noise").is_visible()
+    show(report, "1 Table 2: accuracy", "table2")
+    cells = [text for frame in report.frames for text in frame.locator("td").all_inner_texts()]
+    assert any("±" in text for text in cells)
+    assert report.errors == []
+
+
+def test_a_figure_opens_at_a_size_to_read(report):
+    box = show(report, "2 Figures", "noise_by_source-cpu").bounding_box()
+    assert (box["width"] > 300, box["height"] > 150) == (True, True)
+    assert report.errors == []

@@ -22,7 +22,6 @@ from toolnoise.study import grid, layout
 from toolnoise.study.cells import Cell, Training
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
 NAME = "faults"
 # In a control cell nothing varies: every run must have the same bits.
 CELL = Cell("linear", "digits", "cpu", "control")
@@ -104,14 +103,6 @@ def files_of(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def compiled(name, tmp_path_factory):
-    """A library to preload, of the file in C with this name."""
-    compiler = shutil.which("cc") or pytest.skip("no C compiler is installed")
-    built = tmp_path_factory.mktemp(name) / f"{name}.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", built, HERE / f"{name}.c", "-ldl"], check=True)
-    return built
-
-
 def pytest_addoption(parser):
     """All of them: `pytest tests/system/faults --sweep`."""
     parser.addoption("--sweep", action="store_true", help="a fault at every operation, not at a sample of them")
@@ -140,7 +131,10 @@ def drawn(request):
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory):
     """The compiled shim."""
-    return compiled("shim", tmp_path_factory)
+    compiler = shutil.which("cc") or pytest.skip("no C compiler is installed")
+    built = tmp_path_factory.mktemp("shim") / "shim.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", built, HERE / "shim.c", "-ldl"], check=True)
+    return built
 
 
 @pytest.fixture(scope="session")

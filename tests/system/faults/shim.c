@@ -1,7 +1,10 @@
 /* Counts what a process does to files below a folder, and at one of these operations kills it or fills its disk.
 
    Preloaded into a driver, which forks a child for each case; the child arms itself. A killed write has written half.
-   With a folder for a journal, each operation has a line there, and what is synced or renamed is copied there. */
+   With a folder for a journal, each operation has a line there, and what is synced or renamed is copied there.
+
+   With LATE_BELOW it is a network file system instead: to the process that this is preloaded into, a new file is there
+   LATE_SECONDS after it was written. What the process starts has it at once, as on the machine that wrote the file. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NOTHING, KILL, FILL };
@@ -132,3 +136,30 @@ AROUND(int, unlink, 'u', is_below(path), (const char *path), (path))
 AROUND(int, mkdir, 'm', is_below(path), (const char *path, mode_t mode), (path, mode))
 AROUND(int, ftruncate64, 't', is_ours(file), (int file, off64_t size), (file, size))
 AROUND(int, posix_fallocate64, 't', is_ours(file), (int file, off64_t from, off64_t size), (file, from, size))
+
+static const char *late_below;
+
+__attribute__((constructor)) static void begin(void) {
+  late_below = getenv("LATE_BELOW");
+  if (late_below) unsetenv("LD_PRELOAD");
+}
+
+static int late(const char *path, struct stat *about, int result) {
+  if (!late_below || result || !S_ISREG(about->st_mode) || !strstr(path, late_below)) return result;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  double age = (now.tv_sec - about->st_ctim.tv_sec) + (now.tv_nsec - about->st_ctim.tv_nsec) / 1e9;
+  if (age >= atof(getenv("LATE_SECONDS"))) return 0;
+  errno = ENOENT;
+  return -1;
+}
+
+#define LATE(name, parameters, arguments) \
+  int name parameters { return late(path, (struct stat *)about, REAL(name) arguments); }
+
+LATE(stat, (const char *path, struct stat *about), (path, about))
+LATE(lstat, (const char *path, struct stat *about), (path, about))
+LATE(stat64, (const char *path, struct stat64 *about), (path, about))
+LATE(lstat64, (const char *path, struct stat64 *about), (path, about))
+LATE(fstatat, (int folder, const char *path, struct stat *about, int flags), (folder, path, about, flags))
+LATE(fstatat64, (int folder, const char *path, struct stat64 *about, int flags), (folder, path, about, flags))

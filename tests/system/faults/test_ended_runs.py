@@ -26,8 +26,8 @@ SNAKEMAKE = [
 # The first run of a Control cell starts cold, the second warm: its job is a process of a template's.
 COLD, WARM = 1, 2
 STUDY = f"results/{NAME}/study.json"
-# Enough for a training to be in the middle for some seconds.
-EPOCHS = 2000
+# Enough for a training to be in the middle for some seconds; and seconds for a workflow to end on a busy machine.
+EPOCHS, PATIENCE = 1500, 600
 
 
 def command(words, seed, *options):
@@ -52,190 +52,157 @@ def undisturbed(once, prepared, write_study, run):
     return once("undisturbed", make)
 
 
-@pytest.fixture
-def folder(prepared, undisturbed, tmp_path):
-    """The study before its first training."""
-    place = shutil.copytree(prepared, tmp_path / "study")
-    for name in ("study.yaml", STUDY, path_for(STUDY)):
-        shutil.copy2(undisturbed / name, place / name)
-    return place
+class Study:
+    """The study in a folder, before its first training, and what is done with it."""
 
+    def __init__(self, folder, undisturbed, until, findings):
+        self.folder, self.undisturbed, self.until, self.findings = folder, undisturbed, until, findings
+        self.started = []
 
-@pytest.fixture
-def here(folder):
-    """What runs in the study's folder."""
-    return lambda: [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(folder)]
+    def here(self):
+        """What runs in the folder."""
+        return [one for one in psutil.process_iter(["cwd"]) if one.info["cwd"] == str(self.folder)]
 
+    def locks(self):
+        return sorted(path.name for path in self.folder.glob(".snakemake/locks/*"))
 
-@pytest.fixture
-def locks(folder):
-    return lambda: sorted(path.name for path in folder.glob(".snakemake/locks/*"))
-
-
-@pytest.fixture
-def is_training(folder):
-    """Whether a run has ended an epoch."""
-    logs = folder / f"logs/{NAME}/train/linear/digits/cpu/control"
-
-    def ask(seed):
-        log = logs / f"{seed}.log"
+    def is_training(self, seed):
+        """Whether a run has ended an epoch."""
+        log = self.folder / f"logs/{NAME}/train/linear/digits/cpu/control/{seed}.log"
         return log.exists() and "epoch 1 of" in log.read_text()
 
-    return ask
-
-
-@pytest.fixture
-def start(folder, here, until, is_training):
-    """Start a workflow; returns its process once a training has ended an epoch."""
-    started = []
-
-    def one(words, seed=COLD, *, nohup=False):
+    def start(self, words, seed=COLD, *, nohup=False):
+        """Start a workflow; returns its process once a training has ended an epoch."""
         # A shell may have started these tests in the background, where it ignores SIGINT, or under nohup.
         signals = "--ignore-signal=HUP" if nohup else "--default-signal=HUP"
         pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         with_signals = ["env", "--default-signal=INT", signals, *command(words, seed)]
-        started.append(subprocess.Popen(with_signals, cwd=folder, **pipe))
-        until(lambda: started[-1].poll() is not None or is_training(seed))
-        assert started[-1].poll() is None, started[-1].communicate()
-        return started[-1]
+        process = subprocess.Popen(with_signals, cwd=self.folder, **pipe)
+        self.started.append(process)
+        self.until(lambda: process.poll() is not None or self.is_training(seed))
+        assert process.poll() is None, process.communicate()
+        return process
 
-    yield one
-    for process in here():
-        process.kill()
-    for process in started:
-        process.communicate()
+    def end(self):
+        """Kill whatever still runs."""
+        for process in self.here():
+            process.kill()
+        for process in self.started:
+            process.communicate()
+
+    def says(self, code, words, seed, *options):
+        """What a command says that is typed again, and ends with this code."""
+        done = subprocess.run(command(words, seed, *options), cwd=self.folder, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def require_equal_bits(self, seed=COLD):
+        """The run is that of the undisturbed study, the audit finds nothing, and nothing is left."""
+        assert bits(self.folder, seed) == bits(self.undisturbed, seed)
+        assert self.findings(self.folder, complete=False) == []
+        assert (self.locks(), self.here()) == ([], [])
 
 
 @pytest.fixture
-def type_again(run, folder):
-    """Type a command; its exit code and what it said."""
-
-    def typed(words, seed, *options):
-        done = run(folder, *command(words, seed, *options))
-        return done.returncode, done.stdout + done.stderr
-
-    return typed
-
-
-@pytest.fixture
-def require_equal_bits(undisturbed, folder, here, locks, findings):
-    """The run is that of the undisturbed study, the audit finds nothing, and nothing is left."""
-
-    def require(seed):
-        assert bits(folder, seed) == bits(undisturbed, seed)
-        assert findings(folder, complete=False) == []
-        assert locks() == []
-        assert not here()
-
-    return require
+def study(prepared, undisturbed, until, findings, tmp_path):
+    folder = shutil.copytree(prepared, tmp_path / "study")
+    for name in ("study.yaml", STUDY, path_for(STUDY)):
+        shutil.copy2(undisturbed / name, folder / name)
+    study = Study(folder, undisturbed, until, findings)
+    yield study
+    study.end()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM], ids=lambda number: number.name)
-def test_toolnoise_run_that_is_ended_unlocks_and_the_same_command_goes_on(
-    number, start, here, locks, type_again, require_equal_bits
-):
-    ended = start(RUN)
+def test_toolnoise_run_that_is_ended_unlocks_and_the_same_command_goes_on(number, study):
+    ended = study.start(RUN)
     ended.send_signal(number)
-    said, _ = ended.communicate(timeout=120)
+    said, _ = ended.communicate(timeout=PATIENCE)
     assert ended.returncode == 1, said
     assert "Traceback" not in said
     assert "the same command goes on: toolnoise run --cores 1" in said.splitlines()[-1]
-    assert locks() == []
-    assert not here()
-    assert type_again(RUN, COLD)[0] == 0
-    require_equal_bits(COLD)
+    assert (study.locks(), study.here()) == ([], [])
+    study.says(0, RUN, COLD)
+    study.require_equal_bits()
 
 
-def test_under_nohup_a_hangup_ends_nothing(start, here, require_equal_bits):
-    goes_on = start(RUN, nohup=True)
-    for process in here():
+def test_under_nohup_a_hangup_ends_nothing(study):
+    goes_on = study.start(RUN, nohup=True)
+    for process in study.here():
         process.send_signal(signal.SIGHUP)
-    said, _ = goes_on.communicate(timeout=120)
+    said, _ = goes_on.communicate(timeout=PATIENCE)
     assert goes_on.returncode == 0, said
-    require_equal_bits(COLD)
+    study.require_equal_bits()
 
 
-def test_a_terminal_that_is_lost_ends_toolnoise_run_in_order(
-    folder, here, until, is_training, type_again, require_equal_bits
-):
+def test_a_terminal_that_is_lost_ends_toolnoise_run_in_order(study):
     terminal, other = pty.openpty()
     # The shell makes this terminal its own, as a login does.
     login = ["env", "--default-signal=HUP,INT", "setsid", "--ctty", "--wait", "bash", "--norc", "-i"]
-    shell = subprocess.Popen(login, cwd=folder, start_new_session=True, stdin=other, stdout=other, stderr=other)
+    shell = subprocess.Popen(login, cwd=study.folder, start_new_session=True, stdin=other, stdout=other, stderr=other)
     os.close(other)
     os.write(terminal, f"{shlex.join(command(RUN, COLD))}\n".encode())
 
     def trains():
         while select.select([terminal], [], [], 0)[0]:
             os.read(terminal, 4096)
-        return is_training(COLD)
+        return study.is_training(COLD)
 
-    until(trains)
+    study.until(trains)
     os.close(terminal)
     shell.wait()
-    until(lambda: not here())
-    assert type_again(RUN, COLD)[0] == 0
-    require_equal_bits(COLD)
+    study.until(lambda: not study.here())
+    study.says(0, RUN, COLD)
+    study.require_equal_bits()
 
 
-def test_if_toolnoise_run_is_killed_snakemake_ends_its_jobs_and_unlocks(
-    start, here, until, type_again, require_equal_bits
-):
-    start(RUN).kill()
-    until(lambda: not here())
-    assert type_again(RUN, COLD)[0] == 0
-    require_equal_bits(COLD)
+def test_if_toolnoise_run_is_killed_snakemake_ends_its_jobs_and_unlocks(study):
+    study.start(RUN).kill()
+    study.until(lambda: not study.here())
+    study.says(0, RUN, COLD)
+    study.require_equal_bits()
 
 
 @pytest.mark.parametrize("seed", [COLD, WARM], ids=["cold", "warm"])
-def test_after_a_kill_of_snakemake_no_output_has_two_writers_and_unlock_ends_in_equal_bits(
-    seed, start, here, locks, until, type_again, require_equal_bits
-):
-    killed = start(SNAKEMAKE, seed)
+def test_after_a_kill_of_snakemake_no_output_has_two_writers_and_unlock_ends_in_equal_bits(seed, study):
+    killed = study.start(SNAKEMAKE, seed)
     killed.kill()
     killed.wait()
     # Its jobs go on. Here they wait, to be in the middle of the training as long as this test needs that.
-    for process in here():
+    for process in study.here():
         process.suspend()
     # One may have ended meanwhile.
-    left = here()
-    assert len(locks()) == 2
-    code, said = type_again(SNAKEMAKE, seed)
-    assert (code, "snakemake --unlock" in said) == (1, True), said
-    assert type_again(SNAKEMAKE, seed, "--unlock")[0] == 0
-    assert locks() == []
-    code, said = type_again(SNAKEMAKE, seed)
-    assert (code, "another process is making it" in said) == (1, True), said
-    assert len(here()) == len(left)
+    left = study.here()
+    assert len(study.locks()) == 2
+    assert "snakemake --unlock" in study.says(1, SNAKEMAKE, seed)
+    study.says(0, SNAKEMAKE, seed, "--unlock")
+    assert study.locks() == []
+    assert "another process is making it" in study.says(1, SNAKEMAKE, seed)
+    assert len(study.here()) == len(left)
     for process in left:
         process.resume()
-    until(lambda: not here())
-    code, said = type_again(SNAKEMAKE, seed, "--rerun-incomplete")
-    assert code == 0, said
-    require_equal_bits(seed)
+    study.until(lambda: not study.here())
+    study.says(0, SNAKEMAKE, seed, "--rerun-incomplete")
+    study.require_equal_bits(seed)
 
 
-def test_after_a_kill_of_snakemake_and_its_jobs_unlock_ends_in_equal_bits(start, here, type_again, require_equal_bits):
-    killed = start(SNAKEMAKE)
-    for process in here():
+def test_after_a_kill_of_snakemake_and_its_jobs_unlock_ends_in_equal_bits(study):
+    killed = study.start(SNAKEMAKE)
+    for process in study.here():
         process.kill()
     killed.wait()
-    assert type_again(SNAKEMAKE, COLD, "--unlock")[0] == 0
-    code, said = type_again(SNAKEMAKE, COLD, "--rerun-incomplete")
-    assert code == 0, said
-    require_equal_bits(COLD)
+    study.says(0, SNAKEMAKE, COLD, "--unlock")
+    study.says(0, SNAKEMAKE, COLD, "--rerun-incomplete")
+    study.require_equal_bits()
 
 
 @pytest.mark.parametrize("of", ["toolnoise train", "warm.template"])
-def test_after_a_kill_of_a_job_or_a_template_the_same_command_ends_in_equal_bits(
-    of, start, here, type_again, require_equal_bits
-):
-    fails = start(SNAKEMAKE, WARM)
-    for process in here():
+def test_after_a_kill_of_a_job_or_a_template_the_same_command_ends_in_equal_bits(of, study):
+    fails = study.start(SNAKEMAKE, WARM)
+    for process in study.here():
         if of in " ".join(process.cmdline()).replace(f"{SCRIPTS}/", ""):
             process.kill()
-    said, _ = fails.communicate(timeout=120)
+    said, _ = fails.communicate(timeout=PATIENCE)
     assert fails.returncode == 1, said
-    code, said = type_again(SNAKEMAKE, WARM)
-    assert code == 0, said
-    require_equal_bits(WARM)
+    study.says(0, SNAKEMAKE, WARM)
+    study.require_equal_bits(WARM)

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import power
 import pytest
-from conftest import NAME, ROOT, bits, compiled, files_of, study_of
+from conftest import NAME, bits, files_of, study_of
 
-from toolnoise.base import scratch
+from toolnoise.base import program, scratch
 
 KILLS = 5
 CUTS = 2
@@ -27,7 +28,7 @@ def both(tmp_path_factory, prepared, write_study):
     """Two Snakemakes that make one study in one folder at once: the folder, and how they ended."""
     place = shutil.copytree(prepared, tmp_path_factory.mktemp("verbs"), dirs_exist_ok=True)
     write_study(place, study_of(RUNS))
-    command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--directory", place]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", program.snakefile(), "--directory", place]
     command += ["--configfile", place / "study.yaml", "--cores", "2", "--workflow-profile", "none"]
     started = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in "12"]
     said = [one.communicate()[1] for one in started]
@@ -84,25 +85,33 @@ def at(drawn, record_property):
     return draw
 
 
-def remade(driver, argv, folder, at):
+def remade(driver, argv, folder, at, start=lambda: None, of=None):
     """Kill a job at some of its operations, and make it again each time: its files must be the same."""
+    of = of or results_of
     # The first time, it also makes folders.
-    _, undisturbed = (driver.do(argv, folder=str(folder)) for _ in range(2))
-    assert undisturbed.code == 0, undisturbed.said
-    wanted = results_of(folder)
+    for _ in range(2):
+        start()
+        undisturbed = driver.do(argv, folder=str(folder))
+        assert undisturbed.code == 0, undisturbed.said
+    wanted = of(folder)
     for number in at(undisturbed.done):
+        start()
         assert driver.do(argv, folder=str(folder), fault="kill", at=number).code == -signal.SIGKILL
         again = driver.do(argv, folder=str(folder))
         assert again.code == 0, again.said
-        found = results_of(folder)
-        assert found.keys() == wanted.keys()
-        assert [name for name in wanted if found[name] != wanted[name]] == []
+        assert differing(of(folder), wanted) == []
+    return wanted
 
 
 def results_of(folder):
     """Every file but statements, which have times."""
     found = files_of(folder / f"results/{NAME}")
     return {name: content for name, content in found.items() if not name.startswith("statements/")}
+
+
+def differing(found, wanted):
+    """The names of files that only one of two folders has, or that are not the same."""
+    return [name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)]
 
 
 def test_a_measure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, findings, tmp_path):
@@ -130,27 +139,8 @@ def read_only(finished, tmp_path):
         path.chmod(path.stat().st_mode | 0o200)
 
 
-@pytest.fixture
-def ordinary(run):
-    """Run a program without the right to ignore permissions, which root has."""
-    script = [Path(sys.executable).with_name("toolnoise")]
-    if not os.geteuid():
-        setpriv = shutil.which("setpriv") or pytest.skip("as root, this needs setpriv")
-        script = [setpriv, "--bounding-set=-all", "--inh-caps=-all", *script]
-    return lambda folder, *words: run(folder, *script, *words)
-
-
-@pytest.fixture(scope="module")
-def late(tmp_path_factory):
-    """Variables under which new files of a study appear late to a process, but not to what it starts."""
-    return {
-        "LD_PRELOAD": str(compiled("late", tmp_path_factory)),
-        "LATE_BELOW": f"results/{NAME}/",
-        "LATE_SECONDS": "3",
-    }
-
-
-def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakemake, findings, tmp_path):
+def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, shim, snakemake, findings, tmp_path):
+    late = {"LD_PRELOAD": str(shim), "LATE_BELOW": f"results/{NAME}/", "LATE_SECONDS": "3"}
     place, wanted = shutil.copytree(finished, tmp_path / "late"), results_of(finished)
     for part in ("metrics", "figures"):
         shutil.rmtree(place / f"results/{NAME}/{part}")
@@ -162,9 +152,7 @@ def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakem
     assert "latency-wait" in impatient.stdout + impatient.stderr
     patient = snakemake(place, "--latency-wait", "60", "--rerun-incomplete", env=late)
     assert patient.returncode == 0, patient.stdout + patient.stderr
-    found = results_of(place)
-    assert found.keys() == wanted.keys()
-    assert [name for name in wanted if found[name] != wanted[name]] == []
+    assert differing(results_of(place), wanted) == []
     # What was made again is younger than the pages that were made from it, on a slow machine by more than two minutes.
     assert [finding for finding in findings(place) if finding["rule"] != "order"] == []
 
@@ -173,56 +161,108 @@ READING = ["summary", "estimate", "audit RESULTS"]
 WRITING = {"run --cores 1": ".snakemake", "run -n": ".snakemake"}
 
 
-def test_in_a_folder_that_is_read_only_all_is_read_and_what_writes_ends_in_one_line(read_only, ordinary, refusal):
+def test_in_a_folder_that_is_read_only_all_is_read_and_what_writes_ends_in_one_line(read_only, run, refusal):
+    script = [Path(sys.executable).with_name("toolnoise")]
+    if not os.geteuid():
+        # Without the right to ignore permissions, which root has.
+        setpriv = shutil.which("setpriv") or pytest.skip("as root, this needs setpriv")
+        script = [setpriv, "--bounding-set=-all", "--inh-caps=-all", *script]
     for words in READING:
-        done = ordinary(read_only, *words.replace("RESULTS", f"results/{NAME}").split())
+        done = run(read_only, *script, *words.replace("RESULTS", f"results/{NAME}").split())
         assert done.returncode == 0, (words, done.stdout, done.stderr)
     for words, place in WRITING.items():
-        said = refusal(ordinary(read_only, *words.split()))
+        said = refusal(run(read_only, *script, *words.split()))
         assert said.startswith(f"toolnoise: {place}: no permission")
 
 
-@pytest.fixture(scope="module")
-def key(tmp_path_factory):
-    """A signing key."""
-    folder = tmp_path_factory.mktemp("key")
-    made = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"]
+def test_a_signing_that_is_killed_goes_on(finished, driver, at, findings, tmp_path):
+    made = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"]
     subprocess.run(made, check=True)
-    return folder
+    before = shutil.copytree(finished / "results", tmp_path / "before")
 
-
-def test_a_signing_that_is_killed_goes_on(finished, key, driver, at, findings, tmp_path):
-    before, argv = tmp_path / "before", ["sign", f"results/{NAME}", "--key", str(key / "key")]
-    shutil.copytree(finished / "results", before)
-    undisturbed = driver.do(argv)
-    assert undisturbed.code == 0, undisturbed.said
-    wanted = files_of(finished / "results")
-    for number in at(undisturbed.done):
+    def start():
         shutil.rmtree(finished / "results")
         shutil.copytree(before, finished / "results")
-        assert driver.do(argv, fault="kill", at=number).code == -signal.SIGKILL
-        assert driver.do(argv).code == 0
-        assert files_of(finished / "results") == wanted
-    assert findings(finished, "--require-signature", str(key / "key.pub")) == []
+
+    remade(driver, ["sign", f"results/{NAME}", "--key", str(tmp_path / "key")], finished, at, start, files_of)
+    assert findings(finished, "--require-signature", str(tmp_path / "key.pub")) == []
 
 
 def test_an_import_that_is_killed_is_made_again(finished, driver, at, findings, toolnoise, tmp_path):
     archive, there = tmp_path / "runs.tar", tmp_path / "there"
     done = toolnoise(finished, "export", f"results/{NAME}", "--out", archive, "--no-predictions")
     assert done.returncode == 0, done.stderr
-    argv, started = ["import", str(archive), "--into", f"results/{NAME}"], ("study.json", "data/digits.npz")
-    part(finished, there, *started)
-    undisturbed = driver.do(argv, folder=str(there))
-    assert undisturbed.code == 0, undisturbed.said
-    wanted = files_of(there)
-    assert f"results/{NAME}/runs/linear/digits/cpu/control/1/run.json" in wanted
-    for number in at(undisturbed.done):
-        part(finished, there, *started)
-        assert driver.do(argv, folder=str(there), fault="kill", at=number).code == -signal.SIGKILL
-        again = driver.do(argv, folder=str(there))
-        assert again.code == 0, again.said
-        assert files_of(there) == wanted
+
+    def start():
+        part(finished, there, "study.json", "data/digits.npz")
+
+    made = remade(driver, ["import", str(archive), "--into", f"results/{NAME}"], there, at, start, files_of)
+    assert f"results/{NAME}/runs/linear/digits/cpu/control/1/run.json" in made
     assert findings(there, complete=False) == []
+
+
+# What a power cut leaves of the files of a job: a journal of its operations, replayed on a disk that keeps the least.
+# A disk keeps the content that a file had when it was last synced, and a name if its folder was synced since. What was
+# not synced may be kept, too, in any order. So each moment has several disks: one that kept all names before any
+# content, one that kept nothing that was not synced, and one that kept nothing else than the names of statements.
+
+KEPT = {"every name": lambda _: True, "no name": lambda _: False, "statements": lambda path: "/statements/" in path}
+
+
+@dataclass(eq=False)
+class File:
+    """A file: its content on disk, and the whole content that it got its last name with."""
+
+    content: bytes = b""
+    whole: bytes | None = None
+
+
+@dataclass
+class Disk:
+    """The files and folders of a job by name: those that its process sees, and those that a power cut leaves."""
+
+    live: dict[str, File | None] = field(default_factory=dict)
+    synced: dict[str, File | None] = field(default_factory=dict)
+
+    def do(self, kind, path, before, copy):
+        """Perform one operation; `copy` is what the shim copied of the file."""
+        match kind:
+            case "m":
+                self.live[path] = None
+            case "u":
+                self.live.pop(path, None)
+            case "r":
+                self.live[path] = self.live.pop(before)
+                self.live[path].whole = copy.read_bytes()
+            case "d":
+                others = {name: file for name, file in self.synced.items() if Path(name).parent != Path(path)}
+                self.synced = others | {n: file for n, file in self.live.items() if Path(n).parent == Path(path)}
+            case "s":
+                self.live.setdefault(path, File()).content = copy.read_bytes()
+            case _:
+                self.live.setdefault(path, File())
+
+    def left(self, kept):
+        """The names that are left if those were kept which were not synced, by their rule."""
+        names = {name: file for name, file in self.synced.items() if not kept(name)}
+        return names | {name: file for name, file in self.live.items() if kept(name)}
+
+
+def moments(journal: Path) -> Iterator[Disk]:
+    """The disk after each operation of a journal; it is the same object, which changes."""
+    disk = Disk()
+    for number, line in enumerate((journal / "lines").read_text().splitlines(), 1):
+        disk.do(*line.split("\t"), journal / str(number))
+        yield disk
+
+
+def lay(names: dict[str, File | None], start: Path, folder: Path) -> None:
+    """Put what is left of the files below `start` into a folder."""
+    for name, file in names.items():
+        target = folder / Path(name).relative_to(start)
+        (target if file is None else target.parent).mkdir(parents=True, exist_ok=True)
+        if file is not None:
+            target.write_bytes(file.content)
 
 
 CUT = [
@@ -243,13 +283,13 @@ def test_after_a_power_cut_nothing_half_written_counts_as_whole(
     done = driver.do(left[verb, of], folder=str(place), journal=str(journal))
     assert done.code == 0, done.said
     wanted, said = same_in_each(place, verb), drawn(len(done.done), CUTS)
-    for number, disk in enumerate(power.moments(journal), 1):
-        for rule, kept in power.KEPT.items():
+    for number, disk in enumerate(moments(journal), 1):
+        for rule, kept in KEPT.items():
             names = disk.left(kept)
             require_whole(names, place, (number, rule))
             if number in said:
                 part(finished, tmp_path / "cut", *parts)
-                power.lay(names, place, tmp_path / "cut")
+                lay(names, place, tmp_path / "cut")
                 again = driver.do(left[verb, of], folder=str(tmp_path / "cut"))
                 assert again.code == 0, (number, rule, again.said)
                 assert same_in_each(tmp_path / "cut", verb) == wanted, (number, rule)
@@ -257,8 +297,8 @@ def test_after_a_power_cut_nothing_half_written_counts_as_whole(
     whole = {path: path.read_bytes() for path in place.rglob("*") if str(path) in disk.live and path.is_file()}
     assert {Path(name): file.content for name, file in disk.live.items() if file} == whole
     assert findings(tmp_path / "cut", complete=False) == []
-    record_property("power cuts, nothing half-written counts", number * len(power.KEPT))
-    record_property("power cuts, made again with equal bits", len(said) * len(power.KEPT))
+    record_property("power cuts, nothing half-written counts", number * len(KEPT))
+    record_property("power cuts, made again with equal bits", len(said) * len(KEPT))
 
 
 def same_in_each(folder, verb):

@@ -29,8 +29,7 @@ def start(cluster, checkout, tmp_path_factory):
         clone = tmp_path_factory.getbasetemp() / study["study"]
         if not clone.exists():
             shutil.copytree(checkout, clone, symlinks=True)
-            for builder in ("waits_once.py", "stops_once.py"):
-                shutil.copy(Path(__file__).with_name(builder), clone)
+            shutil.copy(Path(__file__).with_name("waiting.py"), clone)
             if partitions:
                 table = clone / "workflow/profiles/partitions.yaml"
                 known = yaml.safe_load(table.read_text())["partitions"]
@@ -66,7 +65,7 @@ class Started:
 
     def wait_for(self, path):
         """Wait until a file is there, and return what it says."""
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + 900
         while not ((self.clone / path).exists() and (self.clone / path).read_text()):
             assert self.snakemake.poll() is None, (self.clone / "said.txt").read_text()
             assert time.monotonic() < deadline, (self.clone / "said.txt").read_text()

@@ -157,10 +157,9 @@ def _empty(cluster):
     """Leave no process of a job behind."""
     cluster.call("scancel", "--state=PENDING", "--user=root")
     cluster.call("scancel", "--user=root")
-    wait_while(lambda: cluster.call("squeue", "-h"))
-
-
-# Ports and daemons
+    deadline = time.monotonic() + SECONDS_TO_START
+    while cluster.call("squeue", "-h") and time.monotonic() < deadline:
+        time.sleep(0.5)
 
 
 def free_ports(count):
@@ -184,13 +183,6 @@ def wait_for(ready, folder):
         said = "".join(f"\n{path.name}: {path.read_text()[-2000:]}" for path in folder.glob("*.out"))
         assert time.monotonic() < deadline, f"the daemons did not start{said}"
         time.sleep(0.2)
-
-
-def wait_while(busy):
-    """Wait while jobs end, but not for ever."""
-    deadline = time.monotonic() + SECONDS_TO_START
-    while busy() and time.monotonic() < deadline:
-        time.sleep(0.5)
 
 
 def stop(daemon):

@@ -31,7 +31,7 @@ def study(name, *blocks, cpu=True):
         "figures": ["table2"],
         "recipes": {"quick": TRAINING},
         "hardware": {tooling: ON_THE_CPU if cpu else {} for tooling in sorted(toolings)},
-        "models": {name: {"builder": "waits_once:build", "options": {"note": f"{name}.txt"}} for name in waiting},
+        "models": {name: {"builder": "waiting:waits", "options": {"note": f"{name}.txt"}} for name in waiting},
     }
 
 
@@ -45,12 +45,12 @@ SMALL = study(
 )
 OVERHEAD = {"models": ["smallcnn"], "hardware": ["t4"], "image_size": 8, "batch_size": 4, "steps": 2, "repeats": 1}
 REFUSED = study("refused", block("smallcnn", "v100"), cpu=False)
-# Its first two runs wait, once each, until their jobs are ended (stops_once.py); nothing happens to the third.
+# Its first two runs wait, once each, until their jobs are ended (waiting.py); nothing happens to the third.
 STRUCK = study("struck", block("stopped", "a100", variants=["control"], seeds=3, control_seeds=3))
 STRUCK |= {
     "figures": [],
     "recipes": {"quick": TRAINING | {"epochs": 4}},
-    "models": {"stopped": {"builder": "stops_once:build"}},
+    "models": {"stopped": {"builder": "waiting:stops"}},
 }
 A100 = {"a100": {"max_gpu": 1, "available_gpu_models": ["a100"]}}
 BROKEN = study("broken", block("held", "rtx5000", "rtx5000-tc"))
@@ -110,10 +110,10 @@ def left(start, cluster):
 @pytest.fixture(scope="module")
 def small(start, cluster, request):
     """The small study in its clone, finished, with one of its jobs cancelled on the way by somebody."""
+    started = start(SMALL | {"overhead": OVERHEAD}, "slurm", "figures", "--jobs", "8")
     # The other studies go on at the same time: waiting for Slurm takes longer than jobs do.
     for other in ("struck", "refused", "left", "packed"):
         request.getfixturevalue(other)
-    started = start(SMALL | {"overhead": OVERHEAD}, "slurm", "figures", "--jobs", "8")
     cluster.call("scancel", started.wait_for("cancelled.txt"))
     code, said = started.ended()
     assert code == 0, said
@@ -197,24 +197,16 @@ def test_cells_are_measured_in_one_job_of_slurm(packed, cluster):
     assert [(job["Partition"], job["JobState"]) for job in groups] == [("cpu", "COMPLETED")]
 
 
-def attempts(cluster, small, model):
-    """How every attempt at the training of a model ended, and how many minutes it was given."""
-    comment = f"rule_train_run_wildcards_{model}_"
-    tried = [
-        job for job in cluster.jobs().values() if job["WorkDir"] == str(small) and job["Comment"].startswith(comment)
-    ]
-    ended = [cluster.finished()[job["JobId"]] for job in sorted(tried, key=lambda job: int(job["JobId"]))]
-    return [(job["JobState"], int(job["TimeLimit"])) for job in ended]
-
-
-def test_a_cancelled_run_is_tried_again(small, cluster):
-    assert attempts(cluster, small, "cancelled") == [("CANCELLED", 240), ("COMPLETED", 480)]
-
-
-def test_a_run_past_its_time_is_tried_again_with_more(small, cluster):
-    first, *more = attempts(cluster, small, "overdue")
-    assert first == ("TIMEOUT", 1)
+def test_a_cancelled_run_is_tried_again_and_one_past_its_time_with_more(small, cluster):
+    ended = {"cancelled": [], "overdue": []}
+    for job in sorted(of(cluster, small), key=lambda job: int(job["JobId"])):
+        if found := re.match("rule_train_run_wildcards_(cancelled|overdue)_", job["Comment"]):
+            record = cluster.finished()[job["JobId"]]
+            ended[found[1]].append((record["JobState"], int(record["TimeLimit"])))
+    assert ended["cancelled"] == [("CANCELLED", 240), ("COMPLETED", 480)]
     # A busy machine may need the third attempt, too.
+    first, *more = ended["overdue"]
+    assert first == ("TIMEOUT", 1)
     assert more in ([("COMPLETED", 2)], [("TIMEOUT", 2), ("COMPLETED", 3)])
 
 

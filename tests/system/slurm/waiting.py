@@ -1,4 +1,4 @@
-"""A network whose first two trainings wait, once each, with two epochs in a checkpoint, until somebody ends them."""
+"""Networks that wait until somebody ends their jobs, once each; a note says which job it is."""
 
 import os
 import sys
@@ -11,14 +11,24 @@ from toolnoise.training import checkpoints
 STOP_AFTER = 2
 
 
-def build(input_shape, classes):
+def waits(input_shape, classes, note):
+    """A network whose first training never gets to start."""
+    path = Path(note)
+    # It is also built for a check of the model, which goes before.
+    if "train" in sys.argv and not path.exists():
+        path.write_text(os.environ["SLURM_JOB_ID"])
+        time.sleep(3600)
+    return smallcnn.build(input_shape, classes)
+
+
+def stops(input_shape, classes):
+    """A network whose first two trainings wait with two epochs in a checkpoint."""
     if "train" in sys.argv:
         seeds = dict(part.split("=") for part in sys.argv[sys.argv.index("--seed") + 1].split())
-        seed = seeds["seed"]
         # A checkpoint an epoch: these last a second.
         checkpoints.SECONDS_BETWEEN = 0
-        note = Path(f"stopped-{seed}.txt")
-        if seed in ("1", "2") and not note.exists():
+        note = Path(f"stopped-{seeds['seed']}.txt")
+        if seeds["seed"] in ("1", "2") and not note.exists():
             _stop_at(note)
     return smallcnn.build(input_shape, classes)
 
