@@ -58,7 +58,13 @@ def test_the_first_sentence_and_the_chart_have_what_each_source_changes():
         ("everything fixed (Control)", "nothing: bit-equal", "2 runs", ""),
         ("the order of the data (shuffle)", "2.00 %", "2 runs", "bn on digits"),
     ]
-    assert chart.most == 0.047
+    # Places are proportional to the values, and ticks stand at theirs.
+    at = {value: place for one in chart.sources for value, place in [(one.value, one.marks[0])]}
+    scale = (at[0.047] - at[0]) / 0.047
+    assert at[0.01] - at[0] == pytest.approx(0.01 * scale, abs=0.02)
+    assert [(float(text), round((place - at[0]) / scale * 100, 2)) for place, text in chart.ticks][1:] == [
+        (value, pytest.approx(value, abs=0.03)) for value in (2, 4, 6)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -87,14 +93,14 @@ def test_emulated_noise_and_drawn_pictures_are_named_as_such():
     assert chart.task == "cnn on synthetic digits" in first_screen.sentence(study, chart)
 
 
-HOSTILE = "</style><script>alert(1)</script><!--<img src=x onerror=alert(1)>&lt;\u202e\0é{{ style }}"
+HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&lt;\u202e\0é{{ style }}{script}"
 
 
 def page_of(**changes):
     """A study's page without anything in it, but for what changes."""
     empty = {name: {} for name in ("cells", "pages", "measured", "labels", "gates", "claims")}
     empty |= {name: [] for name in ("figures", "tables", "emulated", "metrics")}
-    chart = first_screen.Chart("churn", "", [], 1)
+    chart = first_screen.Chart("churn", "", [], [])
     text = {"study": "s", "sentence": "", "ran": "", "examples": None}
     return document("study.html", **empty | text | {"chart": chart} | changes)
 
@@ -102,21 +108,26 @@ def page_of(**changes):
 def test_no_text_of_a_study_becomes_code():
     claims = {HOSTILE: [{"says": HOSTILE, "verdict": "refuted", "here": HOSTILE, "published": HOSTILE}]}
     page = page_of(study=HOSTILE, sentence=HOSTILE, claims=claims)
-    assert "<script" not in page
+    assert len(re.findall("<script", page)) == page.count("</script>") == 1
     assert "<img" not in page
     assert not set("\u202e\0") & set(page)
-    assert page.count("{{ style }}") > 3
+    assert page.count("{{ style }}") == page_of(study=HOSTILE, sentence=HOSTILE, claims=claims).count("{script}") > 3
 
 
-def test_the_policy_allows_the_pages_own_style_and_no_script_and_no_address():
+def test_the_policy_allows_the_pages_own_script_and_style_and_no_address():
     page = page_of()
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
     policy = policy.replace("&#39;", "'")
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+
+    def digest(text):
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
     assert dict(part.strip().split(" ", 1) for part in policy.split(";")) == {
         "default-src": "'none'",
-        "style-src": f"'sha256-{digest}'",
+        "script-src": digest(script),
+        "style-src": digest(style),
         "img-src": "'self' data:",
         "base-uri": "'none'",
         "form-action": "'none'",

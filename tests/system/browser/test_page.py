@@ -72,6 +72,20 @@ def test_keys_lead_from_the_top_to_a_cell_and_its_runs(page):
     assert page.errors == []
 
 
+def test_a_click_and_a_key_sort_a_table(page):
+    accuracy = page.get_by_role("region", name="Cells").get_by_role("button", name=re.compile("^Accuracy"))
+    accuracy.click()
+    shown = list(map(float, column(page, "Cells", "Accuracy (%)")))
+    assert shown == sorted(shown, reverse=True)
+    expect(page.get_by_role("columnheader", name=re.compile("^Accuracy"))).to_have_attribute("aria-sort", "descending")
+    accuracy.press("Enter")
+    assert list(map(float, column(page, "Cells", "Accuracy (%)"))) == sorted(shown)
+    page.get_by_role("region", name="Cells").get_by_role("button", name="Varies").click()
+    varies = column(page, "Cells", "Varies")
+    assert varies == sorted(varies)
+    assert page.errors == []
+
+
 def test_every_link_and_picture_leads_to_a_file_that_is_there(opened, results_folder):
     for name in PAGES:
         page = opened(results_folder / name)

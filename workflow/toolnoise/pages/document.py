@@ -1,7 +1,7 @@
-"""An HTML page that opens from disk: a template and one style.
+"""An HTML page that opens from disk: a template, one style, and one short script that sorts tables.
 
-No text of a study can run as code: templates escape all that is filled in, and the page's policy allows no script, its
-own style by its SHA-256, and pictures that lie beside the page or in it.
+No text of a study can run as code: templates escape all that is filled in, and the page's policy allows its own style
+and script alone, by their SHA-256, and pictures that lie beside the page or in it.
 """
 
 import base64
@@ -26,12 +26,12 @@ def document(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = (WEB / "page.css").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    style, script = ((WEB / name).read_text("utf-8") for name in ("page.css", "sorting.js"))
     policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src 'self' data:; "
+        "base-uri 'none'; form-action 'none'"
     )
-    own = {"policy": policy, "style": style, "number": number, "interval": interval}
+    own = {"policy": policy, "style": style, "script": script, "number": number, "interval": interval}
     return environment.get_template(template).render(own | values)
 
 
@@ -50,3 +50,7 @@ def interval(low: float, high: float, scale: float) -> str:
 def _printable(value: object) -> object:
     """A text without signs that cannot be printed, which might change the order of what is read."""
     return escaped(value, "\n") if type(value) is str else value
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

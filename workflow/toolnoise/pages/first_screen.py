@@ -13,6 +13,11 @@ from toolnoise.measures.what_varies import CHURN, CONTROL, VARIES, Row, Rows
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import dataset_name
 
+# The chart ends at this multiple of the largest mean: a long interval must not shorten all others.
+MOST_OF_MEAN = 2
+# Percent of the chart's width: where it begins, and its length.
+BEGIN, LENGTH = 2, 94
+
 
 class Measured(NamedTuple):
     """A study's cells with their measures, the verdicts on Control, the seeds, and toolings whose noise is emulated.
@@ -28,7 +33,10 @@ class Measured(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A row of the chart: what varies, its task if that is another one, what it changes, in words, and its runs."""
+    """A row of the chart: what varies, its task if that is another one, what it changes, in words, and its runs.
+
+    `marks` are the places of the mean and of the ends of its interval, in percent of the width; an end may be beyond.
+    """
 
     cell: Cell
     called: str
@@ -36,15 +44,16 @@ class Source(NamedTuple):
     says: str
     runs: str
     value: float
+    marks: tuple[float, float, float]
 
 
 class Chart(NamedTuple):
-    """How much each source changes in the task that has most of them, and the largest of these numbers."""
+    """How much each source changes in the task that has most of them, with the ticks of its axis."""
 
     measure: str
     task: str
     sources: Sequence[Source]
-    most: float
+    ticks: Sequence[tuple[float, str]]
 
 
 def chart(study: Measured) -> Chart:
@@ -53,6 +62,7 @@ def chart(study: Measured) -> Chart:
     tasks = [cell[:3] for cell in spreads]
     main = max(tasks, key=tasks.count, default=())
     measure = next((name for cell, name in spreads.items() if cell[:3] == main), "")
+    scale = 100 if measure == CHURN else 1
     shown: list[tuple[Cell, Row]] = []
     for cells in reversed(what_varies.by_variant(spreads).values()):
         # Numbers of other tasks have other units.
@@ -61,6 +71,13 @@ def chart(study: Measured) -> Chart:
             cell = next((cell for cell in alike if cell[:3] == main), alike[0])
             shown.append((cell, study.cells[cell][measure]))
     shown.sort(key=lambda pair: pair[0][:3] != main)
+    means = [row.value for _, row in shown if not math.isnan(row.value)]
+    highs = [row.high for _, row in shown if not math.isnan(row.high)]
+    most = min(max([*means, *highs], default=0), MOST_OF_MEAN * max(means, default=0)) or 1 / scale
+
+    def place(value: float) -> float:
+        return round(BEGIN + LENGTH * value / most, 2)
+
     sources = [
         Source(
             cell,
@@ -71,11 +88,13 @@ def chart(study: Measured) -> Chart:
             else what_varies.changes([row], shares=measure == CHURN),
             f"{row.runs} run{'s'[: row.runs != 1]}" + (f" of {draws} seeds" if (draws := _draws(study, cell)) else ""),
             row.value,
+            tuple(map(place, row[:3])),
         )
         for cell, row in shown
     ]
-    most = max((source.value for source in sources if not math.isnan(source.value)), default=0)
-    return Chart(measure, _task(study, main) if main else "", sources, most or 1)
+    step = _step(scale * most)
+    ticks = [(place(at * step / scale), f"{at * step:g}") for at in range(int(scale * most / step) + 1)]
+    return Chart(measure, _task(study, main) if main else "", sources, ticks)
 
 
 def sentence(study: Measured, shown: Chart) -> str:
@@ -114,3 +133,9 @@ def _draws(study: Measured, cell: Cell) -> int:
     """How many draws of what it fixes a cell has, or 0 if it has one."""
     draws = len({seed // DRAW for seed in study.seeds.get(cell, ())})
     return draws if draws > 1 else 0
+
+
+def _step(most: float) -> float:
+    """The distance of the ticks of an axis: 1, 2 or 5 times a power of ten, at most five of them."""
+    power = 10 ** math.floor(math.log10(most / 5))
+    return next(step * power for step in (1, 2, 5, 10) if most / (step * power) <= 5)
