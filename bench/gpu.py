@@ -36,8 +36,8 @@ from toolnoise.study import config, grid, layout  # noqa: E402
 # In the order of worth: the name of the results, of their archive in evidence/, which takes an item off the list, and
 # how to pack it. On an H200, five networks are done in PyTorch and three in JAX: evidence/gpu-cost-h200.tar.xz.
 ITEMS = (
-    ("gpu-cost-h100", "gpu", "--only h100-torch --until measure_overhead", "--jobs 10"),
-    ("gpu-lenet-h100", "gpu", "--only h100-torch --until check_control measure_cell", "--jobs 16"),
+    ("gpu-cost-h100", "gpu-cost", "--only h100-torch --until measure_overhead", "--jobs 10"),
+    ("gpu-lenet-h100", "gpu-lenet", "--only h100-torch --until check_control measure_cell", "--jobs 16"),
     (
         "gpu-finetuning-h100",
         "gpu-finetuning",
@@ -45,8 +45,9 @@ ITEMS = (
         "--jobs 4",
     ),
     ("gpu-jax-h100", "gpu-jax", "--only h100-jax --until check_control measure_cell", "--jobs 16"),
-    ("gpu-cost-jax-h100", "gpu", "--only h100-jax --until measure_overhead", "--jobs 5"),
+    ("gpu-cost-jax-h100", "gpu-cost", "--only h100-jax --until measure_overhead", "--jobs 5"),
 )
+BATCHES = "batch-invariance-h100.json"
 COMMANDS = Path("commands.json")
 # What the machine's lock file has for the package, and JAX and PyTorch machines usually lack. They have Matplotlib, but
 # in another version no job could state that file.
@@ -81,6 +82,8 @@ def queue(_options: argparse.Namespace) -> None:
     for name, study, packed, ran in ITEMS:
         if not (ROOT / f"evidence/{name}.tar.xz").exists():
             print(f"pack --study workflow/studies/{study}.yaml --name {name} {packed}    # there: run {ran}")
+    if not (ROOT / f"evidence/{BATCHES}").exists():
+        print(f"python3 bench/batch_invariance.py --out {BATCHES}    # there; keep the file in evidence/")
 
 
 def pack(options: argparse.Namespace) -> None:

@@ -58,11 +58,107 @@ SIZES = (100, 1_000, 10_000)
 A_CELL = 100
 STACK = 2**26
 MOST = 1.1  # the largest exponent that is accepted
-SNAKEMAKE = (sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--workflow-profile", "none")
-SNAKEMAKE += ("--cores", "1")
+BARE_SNAKEMAKE = (sys.executable, "-m", "snakemake", "--workflow-profile", "none", "--cores", "1")
+SNAKEMAKE = (*BARE_SNAKEMAKE, "--snakefile", str(ROOT / "Snakefile"))
 TOOLNOISE = (sys.executable, "-m", "toolnoise.cli")
-PLAN, AGAIN = "snakemake -n", "snakemake -n, all done"
+BARE_PLAN, PLAN, AGAIN = "bare snakemake -n", "snakemake -n", "snakemake -n, all done"
 MEASURE = "measure, one cell"
+
+
+# The graph of an invented study as somebody would write it in bare Snakemake: nothing is read and nothing computed.
+BARE = """
+CELLS = [f"network-{{number}}/digits/cpu/algo_impl" for number in range({cells})]
+SEEDS = range(1, {seeds} + 1)
+KINDS = ["stability", "runs", "identical", "convergence", "ensembles"]
+RUN = ["weights", "history", "record"]
+PARTS = ["model", "data", "recipe", "tooling", "variant", "seed"]
+SPEC = "name=any " + 300 * "x"
+
+
+wildcard_constraints:
+    cell="[^/]+/[^/]+/[^/]+/[^/]+",
+    seed="[0-9]+",
+
+
+def runs(*names):
+    return lambda wildcards: [f"runs/{{wildcards.cell}}/{{seed}}/{{name}}" for name in names for seed in SEEDS]
+
+
+rule page:
+    input: "study.json", expand("all/{{kind}}.csv", kind=[*KINDS, "counts"]), "claims.csv", "table2.html",
+        expand("page/{{cell}}.json", cell=CELLS)
+    output: "index.html", "index.intoto.json"
+    shell: "touch {{output}}"
+
+
+rule study:
+    output: "study.json", "study.intoto.json"
+    shell: "touch {{output}}"
+
+
+rule prepare:
+    output: "digits.npz", "digits.intoto.json"
+    shell: "touch {{output}}"
+
+
+rule train:
+    input: "digits.npz"
+    output: **{{name: f"runs/{{{{cell}}}}/{{{{seed}}}}/{{name}}" for name in [*RUN, "statement"]}}
+    log: "logs/{{cell}}/{{seed}}.log"
+    threads: lambda wildcards: 1
+    resources: mem_mb=lambda wildcards, attempt: 16000 * attempt, runtime=lambda wildcards, attempt: 240 * attempt,
+        gpu=lambda wildcards: 0
+    params: **{{name: lambda wildcards: SPEC for name in [*PARTS, "code"]}}
+    shell: "train --model {{params.model:q}} --dataset {{params.data:q}} --recipe {{params.recipe:q}}"
+        " --tooling {{params.tooling:q}} --variant {{params.variant:q}} --seed {{params.seed:q}} --data {{input:q}}"
+        " --weights {{output.weights:q}} --history {{output.history:q}} --record {{output.record:q}} >{{log:q}}"
+
+
+rule predict:
+    input: "digits.npz", runs("record", "weights")
+    output: "logits/{{cell}}.npy", "logits/{{cell}}.json", "logits/{{cell}}.intoto.json"
+    params: recipe="epochs=5", code="digest"
+    shell: "touch {{output}}"
+
+
+rule measure:
+    input: "digits.npz", "logits/{{cell}}.npy", "logits/{{cell}}.json", runs(*RUN)
+    output: expand("{{kind}}/{{{{cell}}}}.csv", kind=[*KINDS, "measured"])
+    params: code="digest"
+    shell: "touch {{output}}"
+
+
+rule show:
+    input: rules.measure.input, "stability/{{cell}}.csv", "runs/{{cell}}.csv"
+    output: "page/{{cell}}.html", "page/{{cell}}.json", "page/{{cell}}.intoto.json"
+    params: code="digest"
+    shell: "touch {{output}}"
+
+
+rule count:
+    input: "digits.npz"
+    output: "all/counts.csv", "all/counts.intoto.json"
+    shell: "touch {{output}}"
+
+
+rule collect:
+    input: lambda wildcards: [f"{{wildcards.kind}}/{{cell}}.csv" for cell in CELLS]
+    output: "all/{{kind}}.csv", "all/{{kind}}.intoto.json"
+    wildcard_constraints: kind="|".join(KINDS)
+    shell: "touch {{output}}"
+
+
+rule claims:
+    input: expand("all/{{kind}}.csv", kind=["stability", "runs", "identical", "counts"])
+    output: "claims.csv", "claims.intoto.json"
+    shell: "touch {{output}}"
+
+
+rule render:
+    input: lambda wildcards: [f"stability/{{cell}}.csv" for cell in CELLS]
+    output: "table2.html", "table2.csv", "table2.md", "table2.tex", "table2.ipynb", "table2.intoto.json"
+    shell: "touch {{output}}"
+"""
 
 
 class Used(NamedTuple):
@@ -110,8 +206,8 @@ def of_study(runs: int, a_cell: int) -> Iterator[tuple[str, Used]]:
     """Each verb that works on a study, with what it used."""
     study = invented(runs, a_cell)
     with made(study) as folder:
-        for verb, command in commands(study):
-            yield verb, used_by(command, folder / "empty" if verb == PLAN else folder)
+        for verb, command in commands(study, folder):
+            yield verb, used_by(command, folder / "empty" if verb in (BARE_PLAN, PLAN) else folder)
 
 
 def of_cell(runs: int) -> Iterator[tuple[str, Used]]:
@@ -143,10 +239,13 @@ def made(study: Study, verbs: Container[str] = job_code.JOBS) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def commands(study: Study) -> Iterator[tuple[str, list[str]]]:
+def commands(study: Study, folder: Path) -> Iterator[tuple[str, list[str]]]:
     """The command line of each verb, in a study's folder."""
     file = study.path(layout.STUDY)
     results = str(Path(file).parent)
+    seeds = len(study.seeds[study.cells[0]])
+    (folder / "bare.smk").write_text(BARE.format(cells=len(study.cells), seeds=seeds))
+    yield BARE_PLAN, [*BARE_SNAKEMAKE, "--snakefile", "../bare.smk", "--dry-run"]
     yield PLAN, [*SNAKEMAKE, "--configfile", f"../{FILE}", "--dry-run"]
     yield AGAIN, [*SNAKEMAKE, "--configfile", FILE, "--dry-run"]
     for verb in ("estimate", "summary"):
