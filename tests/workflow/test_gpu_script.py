@@ -1,6 +1,7 @@
 """bench/gpu.py: packed here, run in pieces where there is little but a framework, brought back with statements."""
 
 import importlib.util
+import json
 import re
 import shutil
 import sys
@@ -143,7 +144,7 @@ def test_the_queue_has_what_no_archive_of_evidence_shows(here, checkout, tmp_pat
 
     before = queued()
     assert before
-    for words in before:
+    for words in (line for line in before if line[0] == "pack"):
         hardware = studies.load(tree / words[2]).config["hardware"]
         assert set(words[words.index("--only") + 1 : words.index("--until")]) <= set(hardware)
     (tree / "evidence").mkdir(exist_ok=True)
@@ -209,3 +210,14 @@ def test_a_study_that_waits_for_a_gpu_runs_small_on_cpus_to_its_end(number, gpu,
     assert {job["rule"] for job in jobs} >= set(until)
     assert gpu.executed(list(jobs), 2, time.monotonic() + 1800) is None
     assert all(map(gpu.is_made, jobs))
+
+
+def test_a_fixed_split_has_the_same_bits_in_every_batch(skip_without, tmp_path, monkeypatch, capsys):
+    skip_without("torch")
+    options = ["--width", "256", "--rows", "64", "--repeats", "1", "--out", str(tmp_path / "x.json")]
+    monkeypatch.setattr(sys, "argv", ["batch_invariance", *options])
+    loaded(ROOT / "bench/batch_invariance.py").main()
+    lines = json.loads((tmp_path / "x.json").read_text())["lines"]
+    assert [line["batch"] for line in lines] == 2 * [1, 2, 4, 8, 16, 32]
+    assert not any(line["fixed_split_rows_that_differ"] for line in lines)
+    assert len(capsys.readouterr().out.splitlines()) == len(lines)
