@@ -9,9 +9,9 @@ from toolnoise.commands import command_line
 
 VERBS = {
     "compare": "toolnoise.comparison.verbs.compare",
-    "plan": "toolnoise.comparison.verbs.plan",
-    "gate": "toolnoise.comparison.verbs.gate",
-    "keep": "toolnoise.comparison.verbs.keep",
+    "plan": "toolnoise.comparison.verbs.decide:PLAN",
+    "gate": "toolnoise.comparison.verbs.decide:GATE",
+    "keep": "toolnoise.comparison.verbs.decide:KEEP",
     "check": "toolnoise.checking.verbs.check",
     "init": "toolnoise.verbs.init",
     "run": "toolnoise.verbs.run",

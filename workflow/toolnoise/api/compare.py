@@ -119,8 +119,8 @@ def compare_questions(
     A log is a path, or a list of paths, one a run. `metric` is a score that the logs have; questions alike in the field
     `cluster` are one draw.
     """
-    from toolnoise.comparison.evals import compared_logs
-    from toolnoise.comparison.evals.lines import Asked
+    from toolnoise.comparison import compared_questions
+    from toolnoise.comparison.question_logs import Asked
     from toolnoise.comparison.sniff import read_logs_of_arms
 
     _require_number(logs)
@@ -128,10 +128,10 @@ def compare_questions(
     if None in files:
         raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
     arms = read_logs_of_arms([log for log in files if log], Asked(metric, cluster), paired=paired)
-    found = compared_logs.compare_all(arms, cluster, paired=paired)
+    found = compared_questions.compare_all(arms, cluster, paired=paired)
     scale, unit = (100, ", points") if found[0].shares else (1, "")
     label = f"difference in {found[0].metric}{unit}"
-    return _result(compared_logs.blocks(found), compared_logs.as_json(found), "difference", label, scale)
+    return _result(compared_questions.blocks(found), compared_questions.as_json(found), "difference", label, scale)
 
 
 def labels_of(labels: Any, first: Any = None) -> Truth:
