@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.api import arguments
-from toolnoise.api.results import Result, Verdict, rows_of
+from toolnoise.api import values as given
+from toolnoise.api.values import Result, Verdict, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import keep as rules
 from toolnoise.comparison import regression_gate, sample_size
@@ -19,7 +19,6 @@ from toolnoise.stats.power import LEVEL, POWER
 def plan(
     *,
     gain: float | Sequence[float] | None = None,
-    runs: int | Sequence[int] | None = None,
     sd: float | None = None,
     sd_runs: int | None = None,
     pilot: Any = None,
@@ -39,7 +38,7 @@ def plan(
     level: float = LEVEL,
     power: float = POWER,
 ) -> Result:
-    """The runs per arm that a gain needs, or the gains that numbers of runs can show.
+    """The runs per arm that a gain needs.
 
     `gain` and `sd` are in percentage points of accuracy. `pilot` is a study's stability.csv, of which `model`,
     `dataset`, `hardware` and `variant` choose a cell; or with `metric` tables with one number a run, in its own unit:
@@ -54,16 +53,16 @@ def plan(
     of_tables |= {"lower": lower, "higher": higher}
     if metric:
         _refuse({"sd": sd, "sd_runs": sd_runs, **cell}, "found metric, which reads tables")
-        spread = _spread_of_tables(_arms(pilot), arguments.asked_of_tables(metric, **of_tables), arguments.texts(arm))
+        spread = _spread_of_tables(_arms(pilot), given.asked_of_tables(metric, **of_tables), given.texts(arm))
     else:
         _refuse({**of_tables, "arm": arm}, "is for tables, found without metric")
-        paths = arguments.paths(pilot)
+        paths = given.paths(pilot)
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
         spread = sample_size.spread_of(paths, cell, None if sd is None else float(sd), sd_runs)
-    planned = sample_size.plan(spread, _several(gain), _several(runs), level, power)
+    planned = sample_size.plan(spread, _several(gain), level, power)
     values = sample_size.as_json(planned)
-    return Result(sample_size.as_text(planned, values), values, [*values["needed"], *values["shown"]])
+    return Result(sample_size.as_text(planned, values), values, values["needed"])
 
 
 def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) -> sample_size.Spread:
@@ -71,9 +70,9 @@ def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) ->
 
     if not arms:
         raise BadArgument("metric", "given without pilot", "the tables of the pilot")
-    tables = [table for of_arm in arguments.metric_tables(arms) for table in of_arm]
+    tables = [table for of_arm in given.metric_tables(arms) for table in of_arm]
     runs = read_runs([[table] for table in tables], asked, arms_are="or one")
-    return sample_size.spread_of_runs(runs, arguments.called(tables), chosen)
+    return sample_size.spread_of_runs(runs, given.called(tables), chosen)
 
 
 def _arms(pilot: Any) -> list[Any]:
@@ -119,10 +118,10 @@ def gate(
     if (lower or higher) and not one_sided:
         raise BadArgument("lower" if lower else "higher", "found no one_sided", "both: without, better runs fail, too")
     require_own_sessions(metric, session)
-    asked = arguments.asked_of_tables(metric, session=session, lower=lower, higher=higher)
-    tables = arguments.metric_tables([new, reference])
+    asked = given.asked_of_tables(metric, session=session, lower=lower, higher=higher)
+    tables = given.metric_tables([new, reference])
     of_both = [read_runs([table], asked, arms_are="in files") for table in tables]
-    files = list(map(arguments.called, tables))
+    files = list(map(given.called, tables))
     further, known = map(regression_gate.values_of, of_both, files)
     (direction,) = of_both[0].metrics
     if one_sided:
@@ -159,7 +158,7 @@ def keep(
     (direction,) = metrics = directed((metric,), () if lower else None, () if higher else None)
     require_directions(metrics)
     rule = rules.STRICT if strict else rules.RULE
-    if arguments.is_path(table):
+    if given.is_path(table):
         frame = rules.read_loop_table(str(table), metric, by)
     elif hasattr(table, "columns") and len(table):
         frame = rules.loop_table_of_frame(table)

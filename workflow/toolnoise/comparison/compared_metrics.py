@@ -32,15 +32,15 @@ ROUNDING = 1e-12  # of the largest number: closer differences are equal but for 
 WIDEST = 20  # letters of a heading
 
 
-def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) -> list[Compared]:
-    """Compare arms by every metric: all with the first or with `against`, each with the one before, or every two."""
+def compare(runs: Runs, against: str | None = None) -> list[Compared]:
+    """Compare arms by every metric: all with the first or with `against`, or each with the one before."""
     if len(runs.arms) < 2:
         left = " ".join(note for note in runs.notes if note.startswith(LEFT))
         what = f"found {f'{runs.arms[0]} alone' if runs.arms else 'no run'}. {left}"
         raise BadArgument("by", what.rstrip(". "), "two arms or more, with runs that have the metric")
     of_arms = {(arm, each.name): runs.of(arm, each.name) for arm in runs.arms for each in runs.metrics}
     contents, found = _contents(runs), []
-    for a, b in _pairs(runs.arms, against, all_pairs=all_pairs):
+    for a, b in _pairs(runs.arms, against):
         same = _runs_in_both(contents[a], contents[b])
         for metric in runs.metrics:
             of_a, of_b = (of_arms[arm, metric.name] for arm in (a, b))
@@ -49,13 +49,9 @@ def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) 
     return adjusted(found)
 
 
-def _pairs(arms: Sequence[str], against: str | None, *, all_pairs: bool) -> list[tuple[str, str]]:
-    if against is not None and all_pairs:
-        raise BadArgument("against", "found all_pairs, too", "one of them")
+def _pairs(arms: Sequence[str], against: str | None) -> list[tuple[str, str]]:
     if against not in (None, PREVIOUS, *arms):
         raise BadArgument("against", f"found {against}", f"{PREVIOUS}, or of the arms: {', '.join(arms)}")
-    if all_pairs:
-        return list(itertools.combinations(arms, 2))
     if against == PREVIOUS and PREVIOUS not in arms:
         return list(itertools.pairwise(arms))
     first = arms[0] if against is None else against

@@ -44,7 +44,7 @@ def _keep(options: argparse.Namespace) -> None:
 
 PLAN = Verb(
     group=GAIN,
-    says="print the number of runs that a gain needs; or the gains that a number of runs can show",
+    says="print the number of runs that a gain needs",
     example="toolnoise plan --sd 0.3 --gain 0.3",
     run=_plan,
     arguments={
@@ -54,7 +54,6 @@ PLAN = Verb(
             type=float,
             nargs="+",
         ),
-        "--runs": option("N", "runs per arm: print the gains that they can show", type=int, nargs="+"),
         "--pilot": option(
             "CSV", "take the SD of a cell from a study's metrics/stability.csv, or of runs from tables", nargs="+"
         ),
