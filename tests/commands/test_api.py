@@ -173,7 +173,7 @@ def test_a_finding_can_be_pickled_and_is_plain(found):
 
 def test_a_figure_without_matplotlib_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(tn.BadInput, match="^matplotlib: not installed; pip install matplotlib"):
+    with pytest.raises(tn.BadInput, match=r"^matplotlib: not installed; pip install matplotlib"):
         tn.compare_runs([1, 2], [3, 5], metric="loss").plot()
 
 

@@ -97,11 +97,7 @@ def test_paired_arms_are_compared_draw_by_draw():
     ratio = np.std(scores[1]) / np.std(scores[0])
     assert paired.sd_ratio == pytest.approx((ratio, ratio / np.exp(half), ratio * np.exp(half)))
     # Pairs of the same draw are no part of the churn of other draws.
-    assert (
-        paired.same_draw["churn"].value
-        < apart.other_draws["churn"].value
-        < paired.other_draws["churn"].value
-    )
+    assert paired.same_draw["churn"].value < apart.other_draws["churn"].value < paired.other_draws["churn"].value
     text = printed([paired])
     assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms." in text.splitlines()
     assert "paired t over 6 draws" in verdict(paired)

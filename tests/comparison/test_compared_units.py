@@ -130,9 +130,7 @@ def test_values_of_one_column_or_several_have_errors_over_runs_and_over_examples
     each = (wrong[1].mean(axis=0) - wrong[0].mean(axis=0)).reshape(EXAMPLES, -1).mean(axis=1)
     over = stats.t.interval(0.95, EXAMPLES - 1, each.mean(), stats.sem(each))
     assert found.difference_over_examples == near((each.mean(), *over))
-    assert found.apart_other_draws.value == near(
-        np.mean([np.abs(one - other).mean() for one in a for other in b])
-    )
+    assert found.apart_other_draws.value == near(np.mean([np.abs(one - other).mean() for one in a for other in b]))
     assert found.perplexity_ratio is None
     assert "B is better than A: mean absolute error -" in laid_out(comparison_text.blocks([found]))
 

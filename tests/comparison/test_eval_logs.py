@@ -17,8 +17,8 @@ from scripts import loaded
 from toolnoise import cli
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison import compared_questions, inspect_logs
+from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.question_logs import Asked, Log, Scored, samples_of
 from toolnoise.comparison.sniff import read_logs_of_arms, sniff
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 
-from toolnoise.comparison.question_logs import Asked as Scores
 from toolnoise.comparison.metric_layouts import Asked
 from toolnoise.comparison.metric_runs import read_runs
+from toolnoise.comparison.question_logs import Asked as Scores
 from toolnoise.comparison.sniff import read_logs_of_arm, sniff
 
 ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")

@@ -158,7 +158,6 @@ def asked_of_tables(
             if name not in metrics:
                 raise BadArgument(way, f"found {name}", f"of the metrics {', '.join(metrics)}")
     steps = "last" if last else "best" if best else None
-    lowers, highers = named.values()
     return Asked(metrics, by, seed, steps, named["lower"], named["higher"], paired, session)
 
 
