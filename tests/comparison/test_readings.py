@@ -94,15 +94,6 @@ def compared(capsys, *words):
 # The five ways in which compare gave a wrong answer without a word.
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32])
-def test_an_array_of_classes_is_read_in_either_direction(write, dtype):
-    for values, shape in ((RUNS, "5 x 400"), (RUNS.T, "400 x 5")):
-        found = read(write(np.ascontiguousarray(values.astype(dtype)), "a.npy"))
-        np.testing.assert_array_equal(found.answers, RUNS)
-        assert found.notes == (f"read {shape} values as 5 runs of 400 predicted classes",)
-        assert found.entropies is None
-
-
 def test_of_id_pred_and_label_pred_is_read_and_label_is_the_label(write, capsys):
     one, other = answers(324, 1)[0], answers(352, 1)[0]
     for name, run in (("a.csv", one), ("b.csv", other)):

@@ -99,7 +99,7 @@ BY_HAND = {
     "keep": [f"found.csv --metric score --by arm {way}" for way in ("--higher", "--lower --strict --json")],
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --gain 0.4 --json"),
-        f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
+        f"--pilot {STABILITY} --gain 1 --arm linear/mine/cpu/algo",
         *("--pilot found.csv --metric score --higher --gain 0.1", "--pilot wide.csv --metric acc --arm a b"),
     ],
 }

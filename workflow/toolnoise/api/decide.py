@@ -31,35 +31,30 @@ def plan(
     lower: bool | str | Sequence[str] = False,
     higher: bool | str | Sequence[str] = False,
     arm: str | Sequence[str] | None = None,
-    model: str | None = None,
-    dataset: str | None = None,
-    hardware: str | None = None,
-    variant: str | None = None,
     level: float = LEVEL,
     power: float = POWER,
 ) -> Result:
     """The runs per arm that a gain needs.
 
-    `gain` and `sd` are in percentage points of accuracy. `pilot` is a study's stability.csv, of which `model`,
-    `dataset`, `hardware` and `variant` choose a cell; or with `metric` tables with one number a run, in its own unit:
-    files, DataFrames or arrays, one for each arm.
+    `gain` and `sd` are in percentage points of accuracy. `pilot` is a study's stability.csv, of which `arm` has words
+    that choose a cell; or with `metric` tables with one number a run, in its own unit: files, DataFrames or arrays, one
+    for each arm.
 
     >>> import toolnoise as tn
     >>> tn.plan(sd=0.3, gain=0.3)["needed"][0]["runs_per_arm"]
     17
     """
-    cell = dict(zip(sample_size.CELL, (model, dataset, hardware, variant), strict=True))
     of_tables: dict[str, Any] = {"by": by, "seed": seed, "session": session, "last": last, "best": best}
     of_tables |= {"lower": lower, "higher": higher}
     if metric:
-        _refuse({"sd": sd, "sd_runs": sd_runs, **cell}, "found metric, which reads tables")
+        _refuse({"sd": sd, "sd_runs": sd_runs}, "found metric, which reads tables")
         spread = _spread_of_tables(_arms(pilot), given.asked_of_tables(metric, **of_tables), given.texts(arm))
     else:
-        _refuse({**of_tables, "arm": arm}, "is for tables, found without metric")
+        _refuse(of_tables, "is for tables, found without metric")
         paths = given.paths(pilot)
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
-        spread = sample_size.spread_of(paths, cell, None if sd is None else float(sd), sd_runs)
+        spread = sample_size.spread_of(paths, given.texts(arm), None if sd is None else float(sd), sd_runs)
     planned = sample_size.plan(spread, _several(gain), level, power)
     values = sample_size.as_json(planned)
     return Result(sample_size.as_text(planned, values), values, values["needed"])

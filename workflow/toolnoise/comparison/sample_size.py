@@ -58,7 +58,7 @@ def chance_difference(difference: float, sd: float, runs: int, freedom: float | 
     return float(2 * (stats.norm.sf(distance) if freedom is None else stats.t.sf(distance, freedom)))
 
 
-CELL = ("model", "dataset", "hardware", "variant")  # what names a cell in a metric file of a study
+CELL = 4  # columns that name a cell in a metric file of a study: model, data set, hardware, variant
 POINTS = 100  # in a fraction
 LEAST_POINTS = 1e-6  # no study could show less
 
@@ -116,18 +116,15 @@ def plan(spread: Spread, gains: Sequence[float], level: float, wanted: float) ->
     return SampleSize(spread, tuple(gains), level, wanted)
 
 
-def spread_of(
-    pilot_files: Sequence[str] | None, wanted: dict[str, str | None], sd: float | None, sd_runs: int | None
-) -> Spread:
+def spread_of(pilot_files: Sequence[str] | None, arm: Sequence[str], sd: float | None, sd_runs: int | None) -> Spread:
     """The SD of a pilot, or a given one; options that belong to another source are refused."""
     if pilot_files and sd is not None:
         raise BadArgument("sd", "given with pilot", "one of the two")
     if sd is None and sd_runs is not None:
         raise BadArgument("sd_runs", "given without sd", "it is the number of runs behind that SD")
     if not pilot_files:
-        for key, name in wanted.items():
-            if name is not None:
-                raise BadArgument(key, "given without pilot", "it chooses a cell of that file")
+        if arm:
+            raise BadArgument("arm", "given without pilot", "it chooses a cell of that file")
         if sd is None:
             raise BadArgument("sd", "missing: how many runs depends on the SD", "pilot or sd")
         if not LEAST_POINTS <= sd <= POINTS:
@@ -137,28 +134,26 @@ def spread_of(
         return Spread(Estimate(sd) if sd_runs is None else sd_interval(sd, sd_runs), sd_runs, "as given")
     if len(pilot_files) > 1:
         raise BadArgument("pilot", f"found {len(pilot_files)} files", "one, or tables with metric")
-    return pilot(pilot_files[0], wanted)
+    return pilot(pilot_files[0], arm)
 
 
-def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
-    """The SD of accuracy of one cell of a metric file; `wanted` must match exactly one cell."""
+def pilot(path: str, arm: Sequence[str]) -> Spread:
+    """The SD of accuracy of one cell of a metric file, the only one that has the words of `arm` in its name."""
     with files.readable(path, "a metric file"):
         if not files.read_bytes(path).startswith(metric_files.VERSION[:-1].encode()):
             raise BadInput(path, "", "found no metrics of a study", "with metric, a table of runs")
     rows = metric_files.read(path, STABILITY)
     rows = rows[(rows["metric"] == "accuracy_sd") & (rows["group"] == "all")]
     lines = list(rows.itertuples(index=False))
-    cells = [dict(zip(CELL, line[: len(CELL)], strict=True)) for line in lines]
+    cells = ["/".join(line[:CELL]) for line in lines]
     if not cells:
         raise BadInput(path, "cells", "none with an accuracy", "the SD of another metric may be given as sd")
-    wanted = {key: name for key, name in wanted.items() if name is not None}
-    matching = [number for number, cell in enumerate(cells) if wanted.items() <= cell.items()]
+    words = {word for each in arm for word in each.split("/")}
+    matching = [number for number, cell in enumerate(cells) if words <= {*cell.split("/")}]
     if len(matching) != 1:
-        asked = ", ".join(f"{key} {name}" for key, name in wanted.items()) or "no choice given"
-        allowed = "choose by model, dataset, hardware and variant one of "
-        allowed += ", ".join("/".join(cell.values()) for cell in cells)
-        raise BadInput(path, "cells", f"{len(matching) or 'none'} with {asked}", allowed)
-    row, name = lines[matching[0]], "/".join(cells[matching[0]].values())
+        what = f"{len(matching) or 'none'} with {' '.join(arm) or 'no choice given'}"
+        raise BadInput(path, "cells", what, f"choose by arm one of {', '.join(cells)}")
+    row, name = lines[matching[0]], cells[matching[0]]
     if row.n_runs < 2:
         raise BadInput(path, name, f"{row.n_runs} runs", "an SD needs 2 or more")
     if row.value == 0:

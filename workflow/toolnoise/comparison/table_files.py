@@ -11,6 +11,7 @@ unless it looks like the others; a column without a name is an index, and stands
 import csv
 import itertools
 import json
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -198,19 +199,31 @@ def _cells(path: str, separator: str, skipped: int, *, typed: bool) -> list[np.n
     """The columns below so many lines, none if there are no fields; a line that lacks fields is refused."""
     import pandas as pd
 
-    how = {"header": None, "skiprows": skipped, "na_filter": False, "skipinitialspace": True, "encoding": ENCODING}
-    # A table of scores may be large: its numbers are never texts.
-    how |= {"low_memory": False, "float_precision": "round_trip"} if typed else {"dtype": object}
+    how = {"header": None, "skiprows": skipped, "dtype": object, "na_filter": False, "skipinitialspace": True}
     try:
-        frame = pd.read_csv(path, sep=r"\s+" if separator == " " else separator, **how)
+        if typed:
+            return _numbers(path, separator, skipped)
+    except UnicodeDecodeError:
+        raise
+    except ValueError:
+        pass  # not only numbers
+    try:
+        frame = pd.read_csv(path, sep=r"\s+" if separator == " " else separator, encoding=ENCODING, **how)
     except pd.errors.EmptyDataError:
         return []
-    columns = [
-        of.to_numpy() if of.dtype.kind in "biuf" else [str(cell).strip() for cell in of] for _, of in frame.items()
-    ]
+    columns = [[field.strip() for field in frame[name]] for name in frame]
     if "" in columns[-1]:
         _require_fields(path, separator, len(columns))
     return [typed_cells(column) if typed else np.array(column, object) for column in columns]
+
+
+def _numbers(path: str, separator: str, skipped: int) -> list[np.ndarray]:
+    """The columns of a file that has only numbers below its names: a table of scores may be large."""
+    how = {"delimiter": None if separator == " " else separator, "comments": None, "quotechar": '"'}
+    with Path(path).open(encoding=ENCODING) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # no data below the names
+        table = np.loadtxt(file, skiprows=skipped, ndmin=2, **how)
+    return list(table.T) if len(table) else []
 
 
 def _require_fields(path: str, separator: str, width: int) -> None:
@@ -222,10 +235,8 @@ def _require_fields(path: str, separator: str, width: int) -> None:
                 raise BadInput(path, f"row {number}", f"found {len(fields)} fields", f"{width}, as in the others")
 
 
-def typed_cells(cells: Sequence[str] | np.ndarray) -> np.ndarray:
+def typed_cells(cells: list[str]) -> np.ndarray:
     """Cells as True and False or as numbers, if all of them are such."""
-    if isinstance(cells, np.ndarray):
-        return cells if cells.dtype.kind == "b" else cells.astype(float)
     if {cell.lower() for cell in set(cells)} <= BOOLEANS.keys():
         return np.array([BOOLEANS[cell.lower()] for cell in cells])
     return np.array(cells, float if all(map(is_number, cells)) else object)

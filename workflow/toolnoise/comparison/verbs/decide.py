@@ -58,8 +58,11 @@ PLAN = Verb(
             "CSV", "take the SD of a cell from a study's metrics/stability.csv, or of runs from tables", nargs="+"
         ),
         **READING,
-        "--arm": option("NAME", "of tables: the arm that gives the SD, or two arms", nargs="+"),
-        **{f"--{name}": {} for name in ("model", "dataset", "hardware", "variant")},
+        "--arm": option(
+            "NAME",
+            "the arm of a table that gives the SD, or two; of a study, a cell such as mlp/digits/cpu/algo",
+            nargs="+",
+        ),
         "--sd": option("POINTS", "SD of accuracy in percentage points, without a pilot", type=float),
         "--sd-runs": option("N", "number of runs behind --sd, for its interval", type=int),
         "--power": option("SHARE", "statistical power (0.8)", type=float, default=0.8),
