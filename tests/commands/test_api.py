@@ -349,11 +349,11 @@ MADE = {
     "pandas": ("pandas.DataFrame(values)", "values"),
 }
 SAYS = """
-from toolnoise.api import values as given
+from toolnoise.api.values import array
 import {library}
 values = [[0.5, 2.0, -1.0], [4.0, 0.25, 8.0]]
 for made in ({made},):
-    found = given.array("x", made)
+    found = array("x", made)
     print(type(found).__name__, found.astype(float).tolist() == values)
 """
 

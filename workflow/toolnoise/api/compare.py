@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from toolnoise import streams
-from toolnoise.api import values as given
+from toolnoise.api import values as inputs
 from toolnoise.api.values import POINTS, Result, in_percent, plain, row_of, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
@@ -42,8 +42,8 @@ def compare_runs(
     session: str | None = None,
     last: bool = False,
     best: bool = False,
-    lower: given.Directed = False,
-    higher: given.Directed = False,
+    lower: inputs.Directed = False,
+    higher: inputs.Directed = False,
     paired: bool = False,
     against: str | None = None,
 ) -> Result:
@@ -60,10 +60,10 @@ def compare_runs(
     from toolnoise.comparison import compared_metrics
     from toolnoise.comparison.metric_runs import read_runs
 
-    asked = given.asked_of_tables(
+    asked = inputs.asked_of_tables(
         metric, by=by, seed=seed, session=session, last=last, best=best, lower=lower, higher=higher, paired=paired
     )
-    runs = read_runs(given.metric_tables(tables), asked)
+    runs = read_runs(inputs.metric_tables(tables), asked)
     found = compared_metrics.compare(runs, against)
     values, block = compared_metrics.as_json(runs, found), compared_metrics.block(runs, found)
     # Other metrics have other units.
@@ -110,7 +110,7 @@ def compare_values(*arms: Any, labels: Any = None, losses: bool = False, paired:
     from toolnoise.comparison.sniff import kind_of_numbers
 
     _require_number(arms)
-    paths, kind = given.paths(arms[0]), LOSSES if losses else VALUES
+    paths, kind = inputs.paths(arms[0]), LOSSES if losses else VALUES
     if paths is not None:
         kind = kind_of_numbers(paths, kind if losses else None) or kind
     if kind == LOSSES and labels is not None:
@@ -119,10 +119,10 @@ def compare_values(*arms: Any, labels: Any = None, losses: bool = False, paired:
         labels = examples.data_of(paths)
     if kind == LOSSES:
         return _on_examples(arms, kind, None, paired=paired)
-    if given.is_path(labels):
+    if inputs.is_path(labels):
         truth = label_files.numbers(str(labels))
     else:
-        truth = label_files.numbers_of_array("labels", given.array("labels", labels))
+        truth = label_files.numbers_of_array("labels", inputs.array("labels", labels))
     return _on_examples(arms, kind, truth, paired=paired)
 
 
@@ -139,7 +139,7 @@ def compare_questions(
     from toolnoise.comparison.sniff import read_logs_of_arms
 
     _require_number(logs)
-    files = [given.paths(log) for log in logs]
+    files = [inputs.paths(log) for log in logs]
     if None in files:
         raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
     arms = read_logs_of_arms([log for log in files if log], Asked(metric, cluster), paired=paired)
@@ -151,15 +151,15 @@ def compare_questions(
 
 def labels_of(labels: Any, first: Any = None) -> Truth:
     """The labels in a file or an array, or those that the first arm has."""
-    if given.is_path(labels):
+    if inputs.is_path(labels):
         return label_files.read(str(labels))
     if labels is not None:
-        return label_files.labels_of_array("labels", given.array("labels", labels))
-    if (paths := given.paths(first)) is not None:
+        return label_files.labels_of_array("labels", inputs.array("labels", labels))
+    if (paths := inputs.paths(first)) is not None:
         return examples.labels_of(paths)
     # Right and wrong answers, run x N, need none; whatever else does is told so.
-    name = given.name_of_arm(0)
-    run = given.arrays(name, first)[0]
+    name = inputs.name_of_arm(0)
+    run = inputs.arrays(name, first)[0]
     if run.ndim == 0 or run.dtype.kind not in "biu":
         allowed = "labels; or compare_runs, if these are metrics of runs"
         raise BadInput(name, "", f"found {run.dtype} of shape {run.shape}, and no labels", allowed)
@@ -168,14 +168,14 @@ def labels_of(labels: Any, first: Any = None) -> Truth:
 
 def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
     """The runs of an arm: those in its files, or in its arrays, which have a name for messages."""
-    if (paths := given.paths(arm)) is not None:
+    if (paths := inputs.paths(arm)) is not None:
         return examples.read_arm(paths, kind, truth)
-    return examples.read_arrays(name, given.arrays(name, arm), kind, truth)
+    return examples.read_arrays(name, inputs.arrays(name, arm), kind, truth)
 
 
 def _on_examples(arms: Sequence[Any], kind: str, truth: Truth | None, *, paired: bool) -> Result:
     """Arms compared by what their runs say of examples."""
-    read = [arm_of(given.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
+    read = [arm_of(inputs.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
     examples.require_comparable(read, paired=paired)
     found = comparison.compare_all(read, paired=paired)
     words = comparison_text.WORDS[found[0].kind]
@@ -220,7 +220,7 @@ def churn(predictions: Any) -> Result:
     >>> tn.churn([[0, 1, 2, 0], [0, 1, 1, 0], [0, 2, 2, 0]])["churn"]["value"]
     0.3333333333333333
     """
-    arrays = given.arrays("predictions", predictions)
+    arrays = inputs.arrays("predictions", predictions)
     if len(kinds := sorted({KINDS.get(array.dtype.kind, "numbers") for array in arrays})) > 1:
         raise BadInput("predictions", "", f"found {' beside '.join(kinds)}", "one of them in all runs")
     of_runs = [_classes(array, several=len(arrays) > 1) for array in arrays]
@@ -275,7 +275,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     (0.921, 0.142)
     """
     of_all = labels_of(labels)
-    paths = given.paths(predictions) or []
+    paths = inputs.paths(predictions) or []
     if len(paths) == 1:  # scores of one file are kept: those of many need not fit into memory together
         answers = examples.read_file(paths[0], PREDICTIONS, of_all)
     else:

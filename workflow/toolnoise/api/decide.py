@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.api import values as given
+from toolnoise.api import values as inputs
 from toolnoise.api.values import Result, Verdict, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import keep as rules
@@ -48,13 +48,13 @@ def plan(
     of_tables |= {"lower": lower, "higher": higher}
     if metric:
         _refuse({"sd": sd, "sd_runs": sd_runs}, "found metric, which reads tables")
-        spread = _spread_of_tables(_arms(pilot), given.asked_of_tables(metric, **of_tables), given.texts(arm))
+        spread = _spread_of_tables(_arms(pilot), inputs.asked_of_tables(metric, **of_tables), inputs.texts(arm))
     else:
         _refuse(of_tables, "is for tables, found without metric")
-        paths = given.paths(pilot)
+        paths = inputs.paths(pilot)
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
-        spread = sample_size.spread_of(paths, given.texts(arm), None if sd is None else float(sd), sd_runs)
+        spread = sample_size.spread_of(paths, inputs.texts(arm), None if sd is None else float(sd), sd_runs)
     planned = sample_size.plan(spread, _several(gain), level, power)
     values = sample_size.as_json(planned)
     return Result(sample_size.as_text(planned, values), values, values["needed"])
@@ -65,9 +65,9 @@ def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) ->
 
     if not arms:
         raise BadArgument("metric", "given without pilot", "the tables of the pilot")
-    tables = [table for of_arm in given.metric_tables(arms) for table in of_arm]
+    tables = [table for of_arm in inputs.metric_tables(arms) for table in of_arm]
     runs = read_runs([[table] for table in tables], asked, arms_are="or one")
-    return sample_size.spread_of_runs(runs, given.called(tables), chosen)
+    return sample_size.spread_of_runs(runs, inputs.called(tables), chosen)
 
 
 def _arms(pilot: Any) -> list[Any]:
@@ -113,10 +113,10 @@ def gate(
     if (lower or higher) and not one_sided:
         raise BadArgument("lower" if lower else "higher", "found no one_sided", "both: without, better runs fail, too")
     require_own_sessions(metric, session)
-    asked = given.asked_of_tables(metric, session=session, lower=lower, higher=higher)
-    tables = given.metric_tables([new, reference])
+    asked = inputs.asked_of_tables(metric, session=session, lower=lower, higher=higher)
+    tables = inputs.metric_tables([new, reference])
     of_both = [read_runs([table], asked, arms_are="in files") for table in tables]
-    files = list(map(given.called, tables))
+    files = list(map(inputs.called, tables))
     further, known = map(regression_gate.values_of, of_both, files)
     (direction,) = of_both[0].metrics
     if one_sided:
@@ -153,7 +153,7 @@ def keep(
     (direction,) = metrics = directed((metric,), () if lower else None, () if higher else None)
     require_directions(metrics)
     rule = rules.STRICT if strict else rules.RULE
-    if given.is_path(table):
+    if inputs.is_path(table):
         frame = rules.read_loop_table(str(table), metric, by)
     elif hasattr(table, "columns") and len(table):
         frame = rules.loop_table_of_frame(table)
