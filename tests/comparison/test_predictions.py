@@ -58,7 +58,7 @@ def write(here):
         elif isinstance(value, pd.DataFrame):
             value.to_csv(name, **{"index": False} | how)
         else:
-            (here / name).write_bytes(value.encode())
+            (here / name).write_bytes(value if isinstance(value, bytes) else value.encode())
         return name
 
     return save
@@ -419,18 +419,9 @@ ABOUT = {"spec": {"study_seed": 0}, "draws": dict.fromkeys(DRAWN), "seeds": [1, 
 
 
 @pytest.fixture
-def saved(tmp_path):
-    """Write what is given as .npy or, if it is text or bytes, as it is; its path."""
-
-    def save(value, name="a.npy"):
-        path = tmp_path / name
-        if isinstance(value, (str, bytes)):
-            path.write_bytes(value.encode() if isinstance(value, str) else value)
-        else:
-            np.save(path, value)
-        return str(path)
-
-    return save
+def saved(write):
+    """Write what is given as .npy or, if it is text or bytes, as it is; its name."""
+    return lambda value, name="a.npy": write(value, name)
 
 
 def read_five(path):

@@ -55,9 +55,8 @@ def plan(
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
         spread = sample_size.spread_of(paths, inputs.texts(arm), None if sd is None else float(sd), sd_runs)
-    planned = sample_size.plan(spread, _several(gain), level, power)
-    values = sample_size.as_json(planned)
-    return Result(sample_size.as_text(planned, values), values, values["needed"])
+    values = sample_size.plan(spread, _several(gain), level, power)
+    return Result(sample_size.as_text(spread, values), values, values["needed"])
 
 
 def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) -> sample_size.Spread:

@@ -3,7 +3,6 @@
 That is a small frozen object, which prints, tabulates, draws and exports itself.
 """
 
-import html
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -183,9 +182,6 @@ class Result:
         """A value by its name."""
         return self.to_dict()[name]
 
-    def __str__(self) -> str:
-        return self.text
-
     def __repr__(self) -> str:
         return self.text
 
@@ -211,9 +207,6 @@ class Result:
             if (error.name or "").partition(".")[0] != "matplotlib":
                 raise
             raise BadInput("matplotlib", "", "not installed", "pip install matplotlib") from None
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text)}</pre>"
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,6 +7,7 @@ table. Power is exact for normal runs: by noncentral t, over the degrees of free
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,21 +85,8 @@ class Spread(NamedTuple):
         return f"{number} {self.unit}".strip()
 
 
-class SampleSize(NamedTuple):
-    """The question: `gains` to show."""
-
-    spread: Spread
-    gains: tuple[float, ...]
-    level: float
-    power: float
-
-    def needed(self, gain: float, sd: float) -> int | None:
-        """The fewest runs per arm for a gain, if runs have this SD."""
-        return runs_needed(lambda runs: difference_power(runs, gain, sd, self.level), self.power)
-
-
-def plan(spread: Spread, gains: Sequence[float], level: float, wanted: float) -> SampleSize:
-    """Check the question."""
+def plan(spread: Spread, gains: Sequence[float], level: float, wanted: float) -> dict[str, Any]:
+    """The runs that gains need, for programs; null where no number would do, or an interval is not known."""
     in_points, share = spread.unit == "points", "a share between 0 and 1, such as 0.05"
     least, most = (LEAST_POINTS, POINTS) if in_points else (1e-300, math.inf)
     points = f"points from 0.000001 to {POINTS}, such as 0.3" if in_points else "more than 0"
@@ -113,7 +101,15 @@ def plan(spread: Spread, gains: Sequence[float], level: float, wanted: float) ->
                 raise BadArgument(name, f"found {value:g}", allowed)
     if not gains:
         raise BadArgument("gain", "missing", points)
-    return SampleSize(spread, tuple(gains), level, wanted)
+    bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True))
+    return {
+        "unit": "percentage points" if in_points else spread.quantity,
+        "level": level,
+        "power": wanted,
+        "sd": bounds | {"runs": spread.runs, "source": spread.source},
+        **({"read": list(spread.notes)} if spread.notes else {}),
+        "needed": [_needed(spread, gain, level, wanted) for gain in gains],
+    }
 
 
 def spread_of(pilot_files: Sequence[str] | None, arm: Sequence[str], sd: float | None, sd_runs: int | None) -> Spread:
@@ -217,34 +213,19 @@ def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
     return 2 * float(np.cov(first, second)[0, 1]) ** 2 / (plan.shared - 1)
 
 
-def as_json(question: SampleSize) -> dict[str, Any]:
-    """The plan for programs; null: so many runs cannot show it, or it needs an SD or interval that was not given."""
-    spread = question.spread
-    bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True))
-    return {
-        "unit": "percentage points" if spread.unit == "points" else spread.quantity,
-        "level": question.level,
-        "power": question.power,
-        "sd": bounds | {"runs": spread.runs, "source": spread.source},
-        **({"read": list(spread.notes)} if spread.notes else {}),
-        "needed": [_needed(question, gain) for gain in question.gains],
-    }
-
-
-def as_text(question: SampleSize, values: dict[str, Any]) -> str:
+def as_text(spread: Spread, values: dict[str, Any]) -> str:
     """The plan, for a person."""
-    return "\n".join(_lines(question, values))
+    return "\n".join(_lines(spread, values))
 
 
-def _lines(question: SampleSize, values: dict[str, Any]) -> Iterator[str]:
-    spread = question.spread
+def _lines(spread: Spread, values: dict[str, Any]) -> Iterator[str]:
     yield from spread.notes
     interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
     sd = spread.with_unit(f"{spread.sd.value:.3g}")
     yield f"SD of {spread.quantity}, {spread.source}: {sd}{interval}"
-    tests = f"two-sided tests at level {question.level:.3g}, power {question.power:.3g}"
+    tests = f"two-sided tests at level {values['level']:.3g}, power {values['power']:.3g}"
     yield f"Two arms with equal numbers of runs; {tests}."
-    sizes = [spread.with_unit(f"{gain:g}") for gain in question.gains]
+    sizes = [spread.with_unit(f"{entry['size']:g}") for entry in values["needed"]]
     rows = [(f"a gain of {size}", _ranged(entry)) for size, entry in zip(sizes, values["needed"], strict=True)]
     yield from ("", *aligned([("claim", "runs per arm"), *rows]))
     for size, entry in zip(sizes, values["needed"], strict=True):
@@ -271,12 +252,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.2g}"
 
 
-def _needed(question: SampleSize, gain: float) -> dict[str, Any]:
-    spread = question.spread
-    entry = {"claim": "gain", "size": gain, "runs_per_arm": question.needed(gain, spread.sd.value)}
-    if spread.runs:
-        _, low, high = spread.sd
-        entry |= {"runs_per_arm_low": question.needed(gain, low), "runs_per_arm_high": question.needed(gain, high)}
+def _needed(spread: Spread, gain: float, level: float, wanted: float) -> dict[str, Any]:
+    """The fewest runs per arm for a gain, also if runs have the SDs at the ends of its interval."""
+    entry: dict[str, Any] = {"claim": "gain", "size": gain}
+    for end, sd in zip(("", "_low", "_high"), spread.sd if spread.runs else spread.sd[:1], strict=False):
+        entry[f"runs_per_arm{end}"] = runs_needed(
+            partial(difference_power, difference=gain, sd=sd, level=level), wanted
+        )
     freedom = (spread.runs - 1 if spread.runs else None) if spread.freedom is None else spread.freedom
     shares = {
         runs: chance_difference(gain, spread.sd.value, runs, freedom)
