@@ -382,12 +382,6 @@ def test_two_cells_are_compared_by_the_labels_of_their_study(study, toolnoise, p
     assert found["verdict"] == " ".join([lines[0], *lines[lines.index("", 2) + 1 : place]])
 
 
-@pytest.mark.usefixtures("study")
-def test_control_runs_answer_alike(printed_by_verb):
-    found = json.loads(printed_by_verb("compare", f"{CELL}/control.npy", f"{CELL}/control.npy", "--json"))
-    assert (found["verdict"], found["same_draw"]["churn"]["value"]) == ("Both have the same accuracy.", 0)
-
-
 def test_a_method_may_have_one_file_a_run_and_more_than_two_methods_are_compared(
     here, printed_by_verb, refused_by_verb
 ):

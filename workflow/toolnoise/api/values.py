@@ -206,7 +206,7 @@ class Result:
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "matplotlib":
                 raise
-            raise BadInput("matplotlib", "", "not installed", "pip install matplotlib") from None
+            raise BadInput("matplotlib", "", "not installed", "pip install matplotlib seaborn") from None
 
 
 @dataclass(frozen=True, repr=False)
