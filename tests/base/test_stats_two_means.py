@@ -175,7 +175,7 @@ def test_is_a_gain_of_a_third_of_a_point_real(printed_by_verb):
 
 
 def test_a_pilots_sd_and_its_interval_are_in_points(printed_by_verb, pilot):
-    options = "--pilot", pilot, "--variant", "algo_impl", "--gain", 0.3, "--json"
+    options = "--pilot", pilot, "--arm", "algo_impl", "--gain", 0.3, "--json"
     found = json.loads(printed_by_verb("plan", *options))
     wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
     assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
@@ -191,6 +191,7 @@ def test_a_pilots_sd_and_its_interval_are_in_points(printed_by_verb, pilot):
         (["--gain", 0.3], "--sd: missing: how many runs depends on the SD; pilot or sd"),
         (["--sd", "inf"], "--sd: found inf"),
         (["--sd-runs", 5], "--sd-runs: given without sd"),
+        (["--arm", "algo"], "--arm: given without pilot"),
         (["--sd", 1, "--level", 0], "--level: found 0; a share between 0 and 1"),
         (["--sd", 1, "--power", 0.04], "--power: found 0.04; more than the level, 0.05"),
         (["--pilot", "nowhere.csv"], "nowhere.csv: no such file; expected a metric file"),
@@ -202,8 +203,8 @@ def test_what_makes_no_sense_is_refused_in_one_line(options, says, refused_by_ve
 
 
 def test_a_pilot_of_several_cells_must_be_told_which(refused_by_verb, pilot):
-    assert "cells: 3 with no choice given; choose by model, dataset, hardware and variant one of " in refused_by_verb(
+    assert "cells: 3 with no choice given; choose by arm one of " in refused_by_verb(
         "plan", "--pilot", pilot, "--gain", 1
     )
-    assert "cells: none with variant algo; " in refused_by_verb("plan", "--pilot", pilot, "--variant", "algo")
+    assert "cells: none with algo; " in refused_by_verb("plan", "--pilot", pilot, "--arm", "algo")
     assert "--sd: given with pilot" in refused_by_verb("plan", "--pilot", pilot, "--sd", 0.3)

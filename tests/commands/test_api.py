@@ -20,7 +20,7 @@ from scipy import stats
 
 import toolnoise as tn
 from toolnoise import cli
-from toolnoise.api.results import Result, draw_intervals
+from toolnoise.api.values import draw_intervals
 from toolnoise.base.program import ROOT
 
 LISTED = ROOT / "docs/tables/api.txt"
@@ -56,11 +56,7 @@ def listed():
     for name in sorted(set(tn.__all__) - {"__version__"}):
         public = getattr(tn, name)
         lines.append(f"tn.{name}{inspect.signature(public) if inspect.isfunction(public) else ''}")
-    for module, name in (
-        ("results", "Result"),
-        ("results", "Verdict"),
-        ("read", "StudyResults"),
-    ):
+    for module, name in (("values", "Result"), ("values", "Verdict"), ("study", "StudyResults")):
         kind = getattr(importlib.import_module(f"toolnoise.api.{module}"), name)
         own = [field.name for field in dataclasses.fields(kind)] + [
             f"{method}()" for method, value in vars(kind).items() if inspect.isfunction(value) and method[0] != "_"
@@ -97,7 +93,7 @@ def test_programs_that_call_it_are_checked_by_their_types(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     *found, last = done.stdout.splitlines()
     assert [line.partition(": ")[2] for line in found] == [
-        'note: Revealed type is "toolnoise.api.results.Result"',
+        'note: Revealed type is "toolnoise.api.values.Result"',
         'note: Revealed type is "bool"',
         'error: Argument "sd" to "plan" has incompatible type "str"; expected "float | None"  [arg-type]',
         'error: Module has no attribute "nothing"  [attr-defined]',
@@ -119,7 +115,7 @@ def test_an_import_loads_nothing_that_a_function_needs():
     assert done.stdout == "set()\n" * 3
 
 
-@pytest.mark.parametrize("name", ["check", "churn", "compare", "decide", "noise"])
+@pytest.mark.parametrize("name", ["compare", "decide", "study"])
 def test_the_examples_of_each_function_are_true(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(importlib.import_module(f"toolnoise.api.{name}"))
@@ -135,17 +131,13 @@ def test_a_result_is_frozen_and_shows_itself():
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.text = ""
     assert str(found) == repr(found) == found.text
-    assert found._repr_html_() == f"<pre>{found.text}</pre>"
-    assert Result("a < b", {}, list)._repr_html_() == "<pre>a &lt; b</pre>"
-    values = found.to_dict()
-    values["churn"]["value"] = 2
+    found.to_dict()["churn"]["value"] = 2
     assert found["churn"]["value"] < 1, "a result's own values stay"
 
 
 def test_a_result_is_a_table_and_a_figure():
     found = tn.compare_predictions(A, B, labels=LABELS)
     table = found.to_frame()
-    assert isinstance(table, pd.DataFrame)
     (row,) = table[table["quantity"] == "accuracy_difference"].itertuples()
     assert (row.a, row.b) == ("A", "B")
     assert (row.value, row.low, row.high) == tuple(found["accuracy_difference"].values())
@@ -156,74 +148,41 @@ def test_a_result_is_a_table_and_a_figure():
     (whole, dot, _) = axes.get_lines()
     assert list(whole.get_xdata()) == pytest.approx([100 * row.low, 100 * row.high])
     assert list(dot.get_xdata()) == pytest.approx([100 * row.value])
-    alone = {"quantity": "a", "value": 1.0, "low": None, "high": None}
-    dot, _ = draw_intervals("x", [alone], Figure().add_subplot()).get_lines()
-    assert list(dot.get_xdata()) == [1.0]
-    for rows, line in (([alone | {"value": None}], "found no value"), ([alone] * 201, "found 201 values; at most 200")):
-        with pytest.raises(tn.BadInput, match=line):
-            draw_intervals("x", rows, None)
+    with pytest.raises(tn.BadInput, match="found no value"):
+        draw_intervals("x", [{"quantity": "a", "value": None, "low": None, "high": None}], None)
 
 
-FINDINGS = {
-    "compare": lambda: tn.compare_predictions(A, B, labels=LABELS),
-    "compare: tables": lambda: tn.compare_runs(TABLE, metric="accuracy"),
-    "churn": lambda: tn.churn(A),
-    "noise": lambda: tn.noise(A, LABELS),
-    "plan": lambda: tn.plan(sd=np.float32(0.3), gain=np.float64(0.3), runs=np.arange(5, 7)),
-}
-
-
-@pytest.mark.parametrize("made", FINDINGS)
-def test_a_finding_can_be_pickled_and_is_plain(made):
-    found = FINDINGS[made]()
+@pytest.mark.parametrize(
+    "found",
+    [
+        lambda: tn.compare_predictions(A, B, labels=LABELS),
+        lambda: tn.compare_runs(TABLE, metric="accuracy"),
+        lambda: tn.churn(A),
+        lambda: tn.noise(A, LABELS),
+        lambda: tn.plan(sd=np.float32(0.3), gain=np.arange(1, 3)),
+    ],
+)
+def test_a_finding_can_be_pickled_and_is_plain(found):
+    found = found()
     again = pickle.loads(pickle.dumps(found))
     assert again == found
     assert again.to_frame().equals(found.to_frame())
-    if found.drawn:
-        assert again.plot(Figure().add_subplot()).get_xlabel() == found.plot(Figure().add_subplot()).get_xlabel()
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
-    assert pickle.loads(pickle.dumps(tn.compare_runs)) is tn.compare_runs
 
 
-WITHOUT = """
-import sys
-sys.modules["matplotlib"] = None
-import toolnoise as tn
-found = tn.compare_runs([1, 2], [3, 5], metric="loss")
-for draw in (found.plot, lambda: found.write_figure("x.svg")):
-    try:
-        draw()
-    except tn.BadInput as error:
-        print(error)
-"""
-
-
-def test_a_figure_without_matplotlib_is_one_line():
-    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
-    assert done.stdout == "matplotlib: not installed; pip install matplotlib seaborn\n" * 2
+def test_a_figure_without_matplotlib_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(tn.BadInput, match=r"^matplotlib: not installed; pip install matplotlib"):
+        tn.compare_runs([1, 2], [3, 5], metric="loss").plot()
 
 
 def test_an_error_names_arguments_and_the_command_line_options(capsys):
+    too_few, of_time = ["compare", "--metric", "f1"], ["keep", "t.csv", "--metric", "step_ms"]
     for wrong, of_program, words, of_line in (
-        (
-            lambda: tn.plan(sd_runs=3),
-            "sd_runs: given without sd",
-            ["plan", "--sd-runs", "3"],
-            "command line: --sd-runs: ",
-        ),
-        (lambda: tn.compare_runs(metric="f1"), "arms: found 0", ["compare", "--metric", "f1"], "command line: ARMS: "),
-        (
-            lambda: tn.keep("t.csv", metric="step_ms"),
-            "metric: ",
-            ["keep", "t.csv", "--metric", "step_ms"],
-            "--metric: ",
-        ),
-        (
-            lambda: tn.check(["python", "--output", "x"], limit=-1),
-            "limit: found -1",
-            ["check", "--limit", "-1", "x"],
-            "",
-        ),
+        (lambda: tn.plan(sd_runs=3), "sd_runs: given without sd", ["plan", "--sd-runs", "3"], "--sd-runs: "),
+        (lambda: tn.compare_runs(metric="f1"), "arms: found 0", too_few, "command line: ARMS: "),
+        (lambda: tn.keep("t.csv", metric="step_ms"), "metric: ", of_time, "--metric: "),
+        (lambda: tn.check(["--output", "x"], limit=-1), "limit: found -1", ["check", "--limit", "-1", "x"], ""),
     ):
         with pytest.raises(tn.BadInput) as caught:
             wrong()
@@ -251,7 +210,7 @@ def test_arrays_are_compared_as_their_files_are(tmp_path, monkeypatch, capsys):
     assert of_arrays == expected
 
 
-def test_arms_may_be_scores_lists_texts_values_and_losses():
+def test_arms_may_be_scores_lists_texts_and_losses():
     whole = tn.compare_predictions(scores(A), scores(B), labels=LABELS).to_dict()
     assert whole["cross_entropy_difference"]["value"] < 0
     listed_runs = tn.compare_predictions(list(scores(A)), list(scores(B)), labels=LABELS)
@@ -261,12 +220,7 @@ def test_arms_may_be_scores_lists_texts_values_and_losses():
     assert texts["accuracy_difference"] == whole["accuracy_difference"]
     rights = tn.compare_predictions(A == LABELS, B == LABELS)
     assert rights["accuracy_difference"] == whole["accuracy_difference"]
-    draw = np.random.default_rng(3)
-    truth, noise = draw.normal(size=50), draw.normal(size=(2, 4, 50))
-    regression = tn.compare_values(truth + noise[0], truth + 0.5 * noise[1], labels=truth)
-    wrong = np.abs(noise[0]).mean(axis=1), np.abs(0.5 * noise[1]).mean(axis=1)
-    assert regression["difference"]["value"] == pytest.approx(wrong[1].mean() - wrong[0].mean(), abs=1e-12)
-    losses = draw.gamma(2, size=(2, 3, 6, 10))
+    losses = np.random.default_rng(3).gamma(2, size=(2, 3, 6, 10))
     of_tokens = tn.compare_values(losses[0], list(losses[1]), losses=True)
     assert of_tokens["difference"]["value"] == pytest.approx(losses[1].mean() - losses[0].mean(), abs=1e-12)
 
@@ -278,13 +232,7 @@ def test_arms_may_be_scores_lists_texts_values_and_losses():
         ([A, B], {}, "arm A: found classes, and no labels"),
         ([A, B], {"labels": LABELS[:7]}, "for the 7 labels of labels"),
         ([A, B], {"labels": LABELS, "losses": True}, "^labels: .*a loss is no prediction of a label"),
-        (
-            [pd.DataFrame({"accuracy": [0.5, 0.25]})] * 2,
-            {},
-            "arm A: found float64 of .*, and no labels; labels; or compare_runs, if",
-        ),
         ([A, B], {"metric": "accuracy"}, r"arm A: found int64 of shape \(5, 200\); with a metric: a path"),
-        ([pd.DataFrame({"acc": [0.5, 0.25]})] * 2, {"metric": "f1"}, "^arm A: metric: found no column f1; it has acc$"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(arms, options, says):
@@ -315,23 +263,13 @@ def test_tables_are_files_or_dataframes(tmp_path, monkeypatch, capsys):
     of_frame = tn.compare_runs(TABLE, metric=["accuracy", "loss"], by="model", seed="seed")
     assert of_frame["comparisons"] == of_file["comparisons"]
     assert str(of_frame) == str(of_file).replace("results.csv", "arm A")
-    base, new = (TABLE[TABLE["model"] == name]["accuracy"] for name in ("base", "new"))
-    expected = stats.ttest_rel(new, base)
+    base, new = (TABLE[TABLE["model"] == name].drop(columns="model") for name in ("base", "new"))
+    expected = stats.ttest_rel(new["accuracy"], base["accuracy"])
     (row, _) = of_frame.to_frame().itertuples()
     assert (row.a, row.b, row.quantity) == ("base", "new", "accuracy")
     assert row.pvalue == pytest.approx(expected.pvalue, abs=1e-12)
-    ends = expected.confidence_interval()
-    assert (row.low, row.high) == pytest.approx((ends.low, ends.high), abs=1e-12)
-    two = tn.compare_runs(
-        TABLE[:5].drop(columns="model"), TABLE[5:].drop(columns="model"), metric="accuracy", seed="seed"
-    )
-    (of_two,) = two.to_frame().itertuples()
+    (of_two,) = tn.compare_runs(base, new, metric="accuracy", seed="seed").to_frame().itertuples()
     assert (of_two.a, of_two.b, of_two.pvalue) == ("A", "B", row.pvalue)
-    assert [label.get_text() for label in two.plot(Figure().add_subplot()).get_yticklabels()] == ["B - A"]
-    of_file.write_figure("new.svg")
-    assert "accuracy" in (tmp_path / "new.svg").read_text()
-    tn.compare_predictions(A, B, labels=LABELS).write_figure("new.svg")
-    assert "difference in accuracy" in (tmp_path / "new.svg").read_text()
 
 
 def test_numbers_of_runs_are_a_table(tmp_path, monkeypatch, capsys):
@@ -350,7 +288,6 @@ def test_numbers_of_runs_are_a_table(tmp_path, monkeypatch, capsys):
     assert paired["pvalue"] == pytest.approx(stats.ttest_rel(b, a).pvalue, abs=1e-12)
     planned = tn.plan(pilot=a, metric="accuracy", gain=0.02)
     assert planned["sd"]["value"] == pytest.approx(a.std(ddof=1), abs=1e-12)
-    assert planned.to_dict() == tn.plan(pilot=a.tolist(), metric="accuracy", gain=0.02).to_dict()
     with pytest.raises(tn.BadInput, match=r"^pilot: found ndarray; a path, or metric with a table of runs$"):
         tn.plan(pilot=a, gain=0.02)
 
@@ -365,7 +302,6 @@ def test_churn_is_the_mean_over_pairs():
     assert (found["runs"], found["examples"]) == (5, 200)
     assert tn.churn(scores(A))["churn"] == tn.churn(list(A))["churn"] == found["churn"]
     assert tn.churn(np.array(["ant", "bee", "cat", "dog"])[A])["churn"] == found["churn"]
-    assert tn.churn([list(np.array(["ant", "bee"])[run % 2]) for run in A])["runs"] == 5
     assert tn.churn([A[0]] * 3)["churn"] == {"value": 0.0, "low": None, "high": None}
     with pytest.raises(tn.BadInput, match="found 1 run; two or more"):
         tn.churn(A[0])
@@ -392,8 +328,6 @@ def test_noise_has_the_spread_and_the_nulls():
     right = (A == LABELS).mean(axis=1)
     assert found["accuracy_mean"]["value"] == pytest.approx(right.mean(), abs=1e-12)
     assert found["accuracy_sd"]["value"] == pytest.approx(right.std(ddof=1), abs=1e-12)
-    ends = found["accuracy_sd"]["value"] * np.sqrt(4 / stats.chi2.ppf([0.975, 0.025], 4))
-    assert [found["accuracy_sd"]["low"], found["accuracy_sd"]["high"]] == pytest.approx(list(ends), rel=1e-9)
     share = np.mean(A == LABELS, axis=0)
     independent = np.sqrt(np.mean(share * (1 - share) * 5 / 4) / len(LABELS))
     assert found["accuracy_sd_independent_null"]["value"] == pytest.approx(independent, rel=1e-9)
@@ -401,13 +335,6 @@ def test_noise_has_the_spread_and_the_nulls():
     assert found["cross_entropy_mean"]["value"] > 0
     assert set(found["classes"]) == {"0", "1", "2", "3"}
     assert tn.noise(scores(A), LABELS).to_dict() == found.to_dict(), "its bootstrap has a seed"
-    by_class = tn.noise(A, LABELS)
-    assert by_class["accuracy_sd"] == found["accuracy_sd"]
-    assert "cross_entropy_mean" not in by_class.to_dict()
-    softmax = np.exp(scores(A).astype(float))
-    softmax /= softmax.sum(axis=-1, keepdims=True)
-    of_probabilities = tn.noise(softmax, LABELS)["cross_entropy_mean"]["value"]
-    assert of_probabilities == pytest.approx(found["cross_entropy_mean"]["value"], rel=1e-5)
 
 
 # Arrays of other libraries: each in a process of its own, since frameworks start threads
@@ -421,11 +348,11 @@ MADE = {
     "pandas": ("pandas.DataFrame(values)", "values"),
 }
 SAYS = """
-from toolnoise.api import arguments
+from toolnoise.api.values import array
 import {library}
 values = [[0.5, 2.0, -1.0], [4.0, 0.25, 8.0]]
 for made in ({made},):
-    found = arguments.array("x", made)
+    found = array("x", made)
     print(type(found).__name__, found.astype(float).tolist() == values)
 """
 
@@ -438,17 +365,7 @@ def test_arrays_of_any_library_are_numpys(library, skip_without):
     assert done.stdout == "ndarray True\n" * len(MADE[library]), done.stderr
 
 
-# Plan, check, read
-
-
-def test_a_plan_is_that_of_the_command_line(capsys):
-    found = tn.plan(sd=0.3, gain=[0.3, 0.5], sd_runs=10)
-    words = ("plan", "--sd", 0.3, "--gain", 0.3, 0.5, "--sd-runs", 10)
-    assert found.to_dict() == json.loads(said(capsys, *words, "--json"))
-    assert f"{found}\n" == said(capsys, *words)
-    assert list(found.to_frame()["runs_per_arm"]) == [entry["runs_per_arm"] for entry in found["needed"]]
-    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
-        tn.plan(colour="red")
+# Check, read
 
 
 def test_a_program_is_checked_as_by_the_command_line(tmp_path, monkeypatch, capsys):

@@ -55,10 +55,6 @@ def of_draws(numbers, shift=0.0, seed=1):
     return answers_of((LABELS + wrong) % 4, drawn=[dict.fromkeys(ALL, draw) for draw in numbers])
 
 
-def measured(found, quantity):
-    return found.further[quantity] if quantity in found.further else getattr(found, quantity)
-
-
 def compared(a, b, paired=False):
     (found,) = comparison.compare_all([a, b], paired=paired)
     return found
@@ -79,11 +75,11 @@ def test_the_difference_is_b_less_a_with_welchs_interval():
     assert found.difference == pytest.approx(mean_difference(*scores).effect)
     assert found.pvalue == found.pvalue_holm == pytest.approx(mean_difference(*scores).pvalue)
     assert found.probability_of_improvement == probability_of_improvement(*scores)
-    change = found.further["other_draws"]
+    change = found.other_draws
     assert found.difference.value == pytest.approx(change["good_flips"].value - change["bad_flips"].value)
     assert change["churn"].value >= change["good_flips"].value + change["bad_flips"].value
     assert (found.a.n_runs, found.b.n_runs, found.n_examples, found.way) == (6, 9, 400, "independent")
-    assert np.isnan(found.further["same_draw"]["churn"].value)
+    assert np.isnan(found.same_draw["churn"].value)
 
 
 def test_paired_arms_are_compared_draw_by_draw():
@@ -93,7 +89,7 @@ def test_paired_arms_are_compared_draw_by_draw():
     assert (paired.way, paired.n_draws, paired.same_draws) == ("paired", 6, ALL)
     assert paired.difference.value == pytest.approx(apart.difference.value)
     for quantity in ("difference", "sd_ratio", "churn_difference", "churn_ratio"):
-        one, other = measured(paired, quantity), measured(apart, quantity)
+        one, other = getattr(paired, quantity), getattr(apart, quantity)
         assert one.high - one.low < other.high - other.low, quantity
     scores = [accuracies(answers.answers, LABELS) for answers in (a, b)]
     without = [np.log([np.std(np.delete(runs, unit), ddof=1) for unit in range(6)]) for runs in scores]
@@ -101,11 +97,7 @@ def test_paired_arms_are_compared_draw_by_draw():
     ratio = np.std(scores[1]) / np.std(scores[0])
     assert paired.sd_ratio == pytest.approx((ratio, ratio / np.exp(half), ratio * np.exp(half)))
     # Pairs of the same draw are no part of the churn of other draws.
-    assert (
-        paired.further["same_draw"]["churn"].value
-        < apart.further["other_draws"]["churn"].value
-        < paired.further["other_draws"]["churn"].value
-    )
+    assert paired.same_draw["churn"].value < apart.other_draws["churn"].value < paired.other_draws["churn"].value
     text = printed([paired])
     assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms." in text.splitlines()
     assert "paired t over 6 draws" in verdict(paired)
@@ -118,8 +110,8 @@ def test_runs_of_a_draw_count_as_one_of_it():
     means = [accuracies(answers.answers, LABELS).reshape(4, 3).mean(axis=1) for answers in (a, b)]
     assert found.difference == pytest.approx(mean_difference(*means).effect)
     assert (found.a.n_runs, found.a.n_draws) == (12, 4)
-    assert found.a.further["churn_same_draw"].value < found.a.further["churn"].value
-    assert found.a.further["accuracy_sd_same_draw"].value < found.a.sd.value
+    assert found.a.churn_same_draw.value < found.a.churn.value
+    assert found.a.accuracy_sd_same_draw.value < found.a.sd.value
     assert "over 4 and 4 draws" in verdict(found)
 
 
@@ -147,7 +139,7 @@ def test_any_two_variants_are_paired_or_have_no_winner(one, other):
 def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
     better = verdict(compared(arm(0.4, 6), arm(0.2, 6, 2)))
     assert better.startswith("B is better than A: accuracy +")
-    assert "in 100 % of pairs." in better
+    assert better.endswith(" Every run of B beats every run of A.")
     worse = verdict(compared(arm(0.2, 6, 2), arm(0.4, 6)))
     assert worse.startswith("A is better than B: accuracy +")
     assert better.split(";")[0][len("B is better than A") :] == worse.split(";")[0][len("A is better than B") :]
@@ -156,7 +148,7 @@ def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
 def test_single_runs_have_a_difference_but_no_winner():
     found = compared(arm(0.4, 1), arm(0.1, 1, 2))
     assert found.difference.value > 0.2
-    assert np.isnan([found.difference.low, found.pvalue, found.further["other_draws"]["churn"].low]).all()
+    assert np.isnan([found.difference.low, found.pvalue, found.other_draws["churn"].low]).all()
     low, high = found.difference_over_examples[1:]
     assert 0 < low < found.difference.value < high
     assert "No winner: A is one run and B is one run, and luck cannot be ruled out." in verdict(found)
@@ -206,7 +198,7 @@ def test_bit_identical_runs_are_one_run():
     copies = [one._replace(answers=one.answers.repeat(5, axis=0), bits=[bits] * 5) for one, bits in of_bits]
     found = compared(*copies)
     assert "is better" not in verdict(found)
-    assert (found.a.n_draws, found.a.further["churn_same_draw"].value) == (1, 0)
+    assert (found.a.n_draws, found.a.churn_same_draw.value) == (1, 0)
     assert "The 5 runs of B are bit-identical and count as one." in found.notes
     half = copies[0]._replace(answers=arm(0.3, 5).answers, bits=["x", "x", "y", "z", "w"])
     assert "Of the 5 runs of A, 4 differ; runs that are bit-identical count as one." in compared(half, b).notes
@@ -237,11 +229,11 @@ def test_runs_that_stand_in_both_arms_are_named_and_have_no_winner():
 
 def test_cross_entropy_is_compared_where_there_are_scores():
     a, b = arm(0.3, 3, entropies=np.array([1.0, 1.1, 1.2])), arm(0.3, 3, 2, entropies=np.array([0.9, 1.0, 1.1]))
-    assert compared(a, b).further["cross_entropy_difference"].value == pytest.approx(-0.1)
+    assert compared(a, b).cross_entropy_difference.value == pytest.approx(-0.1)
     assert "cross-entropy" in printed([compared(a, b)])
     other = b._replace(entropies=None, notes=["no scores"])
     found = compared(a, other)
-    assert found.further["cross_entropy_difference"] is found.b.further["cross_entropy_mean"] is None
+    assert found.cross_entropy_difference is found.b.cross_entropy_mean is None
     assert "cross-entropy" not in printed([found])
     assert "B: no scores." in found.notes
 
@@ -261,12 +253,6 @@ def test_more_than_two_arms_are_compared_with_the_first_by_holm():
     assert "by Holm" in text
 
 
-def test_a_winner_must_survive_holm():
-    found = compared(arm(0.4, 6), arm(0.2, 6, 2))._replace(pvalue=0.04, pvalue_holm=0.08)
-    assert verdict(found).startswith("No significant difference between B and A after Holm's correction: accuracy +")
-    assert "p = .040, by Holm .080)" in verdict(found)
-
-
 @pytest.mark.parametrize("runs", [(1, 1), (1, 4), (2, 2), (4, 3)])
 def test_every_comparison_can_be_told_and_read_by_programs(runs):
     found = compared(arm(0.5, runs[0]), arm(0.01, runs[1], 2)._replace(missing=2, file="b.npy"))
@@ -275,7 +261,7 @@ def test_every_comparison_can_be_told_and_read_by_programs(runs):
     assert f"B: b.npy, {runs[1]} run{'s' if runs[1] > 1 else ''} (2 diverged)" in text.splitlines()
     plain = json.loads(json.dumps(comparison_text.as_json([found]), allow_nan=False))
     assert plain["accuracy_difference"]["value"] == found.difference.value
-    assert plain["other_draws"]["churn"]["value"] == found.further["other_draws"]["churn"].value
+    assert plain["other_draws"]["churn"]["value"] == found.other_draws["churn"].value
     assert plain["verdict"].startswith(text.splitlines()[0])
     assert (plain["pvalue"] is None) == (min(runs) < 3)
     assert plain["b"]["n_missing"] == 2
@@ -394,23 +380,6 @@ def test_two_cells_are_compared_by_the_labels_of_their_study(study, toolnoise, p
     accuracy = (logits.argmax(axis=2) == labels["test_labels"]).mean()
     assert found["b"]["accuracy_mean"]["value"] == pytest.approx(accuracy)
     assert found["verdict"] == " ".join([lines[0], *lines[lines.index("", 2) + 1 : place]])
-
-
-@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(["algo_impl", "impl", "control"], 2)))
-@pytest.mark.usefixtures("study")
-def test_variants_of_a_study_are_paired_or_one_draw(printed_by_verb, one, other):
-    found = json.loads(printed_by_verb("compare", f"{CELL}/{one}.npy", f"{CELL}/{other}.npy", "--json"))
-    assert found["way"] == "one draw"
-    assert found["pvalue"] is None
-    if found["accuracy_difference"]["value"]:
-        assert found["verdict"].startswith("No winner: ")
-        assert "one draw of init, shuffle and augment, and luck cannot be ruled out. " in found["verdict"]
-
-
-@pytest.mark.usefixtures("study")
-def test_control_runs_answer_alike(printed_by_verb):
-    found = json.loads(printed_by_verb("compare", f"{CELL}/control.npy", f"{CELL}/control.npy", "--json"))
-    assert (found["verdict"], found["same_draw"]["churn"]["value"]) == ("Both have the same accuracy.", 0)
 
 
 def test_a_method_may_have_one_file_a_run_and_more_than_two_methods_are_compared(

@@ -58,12 +58,12 @@ def test_many_labels_have_accuracies_and_exact_matches(saved, drawn):
     means = [right.reshape(RUNS, -1).mean(axis=1) for right in rights]
     difference, low, high, pvalue = welch(*means)
     assert (found.difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
-    assert (found.n_examples, found.further["units_each"], found.outcome) == (EXAMPLES, 3, "labels")
+    assert (found.n_examples, found.units_each, found.outcome) == (EXAMPLES, 3, "labels")
     whole = [right.all(axis=2).mean(axis=1) for right in rights]
-    assert found.further["exact_match"]["a"] == near(whole[0].mean())
-    assert found.further["exact_match"]["difference"] == near(welch(*whole)[:3])
+    assert found.exact_match["a"] == near(whole[0].mean())
+    assert found.exact_match["difference"] == near(welch(*whole)[:3])
     entropies = [np.logaddexp(0, np.where(truth == 1, -scores, scores)).mean(axis=(1, 2)) for scores in (a, b)]
-    assert found.further["cross_entropy_difference"] == near(welch(*entropies)[:3])
+    assert found.cross_entropy_difference == near(welch(*entropies)[:3])
     # The interval over examples: an example's labels together.
     each = (rights[1].mean(axis=0) - rights[0].mean(axis=0)).mean(axis=1)
     over = stats.t.interval(0.95, EXAMPLES - 1, each.mean(), stats.sem(each))
@@ -105,7 +105,7 @@ def test_tokens_and_masks_are_read_as_scores_or_classes_of_one_run_or_several(sh
     np.testing.assert_array_equal(arms.read_arm(["each.npz"], PREDICTIONS, labels).answers, said)
     (found,) = compared("a.npy", "each.npz")
     units = int(np.prod(shape[1:]))
-    assert (found.n_examples, found.further["units_each"]) == (EXAMPLES, units)
+    assert (found.n_examples, found.units_each) == (EXAMPLES, units)
     assert found.difference.value == 0
     assert f"{EXAMPLES} {'segments' if len(shape) == 2 else 'pictures'} of {units}" in laid_out(
         comparison_text.blocks([found])
@@ -125,15 +125,13 @@ def test_values_of_one_column_or_several_have_errors_over_runs_and_over_examples
     difference, low, high, pvalue = welch(*(each.mean(axis=1) for each in wrong))
     assert (found.difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
     rmses = [np.sqrt(np.square(each).mean(axis=1)) for each in wrong]
-    assert found.further["rmse_difference"] == near(welch(*rmses)[:3])
+    assert found.rmse_difference == near(welch(*rmses)[:3])
     assert found.a.sd.value == near(wrong[0].mean(axis=1).std(ddof=1))
     each = (wrong[1].mean(axis=0) - wrong[0].mean(axis=0)).reshape(EXAMPLES, -1).mean(axis=1)
     over = stats.t.interval(0.95, EXAMPLES - 1, each.mean(), stats.sem(each))
     assert found.difference_over_examples == near((each.mean(), *over))
-    assert found.further["apart_other_draws"].value == near(
-        np.mean([np.abs(one - other).mean() for one in a for other in b])
-    )
-    assert found.further["perplexity_ratio"] is None
+    assert found.apart_other_draws.value == near(np.mean([np.abs(one - other).mean() for one in a for other in b]))
+    assert found.perplexity_ratio is None
     assert "B is better than A: mean absolute error -" in laid_out(comparison_text.blocks([found]))
 
 
@@ -170,12 +168,12 @@ def test_losses_have_a_difference_and_a_ratio_of_perplexities_and_no_labels(save
     means = [np.nanmean(runs.reshape(RUNS, -1), axis=1) for runs in (a, b)]
     difference, low, high, pvalue = welch(*means)
     assert (found.difference, found.pvalue) == (near((difference, low, high)), near(pvalue))
-    assert found.further["perplexity_ratio"] == near(np.exp([difference, low, high]))
-    assert found.a.further["perplexity"].value == near(np.exp(means[0].mean()))
+    assert found.perplexity_ratio == near(np.exp([difference, low, high]))
+    assert found.a.perplexity.value == near(np.exp(means[0].mean()))
     apart = np.nanmean(b.mean(axis=0) - a.mean(axis=0))
     assert found.difference_over_examples.value == near(apart)
     assert (found.n_examples, found.n_units) == (EXAMPLES, EXAMPLES * 7 - 2 * 3)
-    assert found.further["rmse_difference"] is None
+    assert found.rmse_difference is None
     text = laid_out(comparison_text.blocks([found]))
     assert "B is better than A: loss (nats) -" in text
     assert "error" not in text

@@ -17,10 +17,10 @@ from scripts import loaded
 from toolnoise import cli
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
+from toolnoise.comparison import compared_questions, inspect_logs
 from toolnoise.comparison.comparison_text import laid_out
-from toolnoise.comparison.evals import compared_logs, inspect_logs
-from toolnoise.comparison.evals.lines import Asked, Scored
-from toolnoise.comparison.sniff import Runs, read_logs_of_arms, sniff
+from toolnoise.comparison.question_logs import Asked, Log, Scored, samples_of
+from toolnoise.comparison.sniff import read_logs_of_arms, sniff
 
 ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")
 
@@ -42,22 +42,22 @@ def lines(path):
 def compared(*arms, metric=None, cluster=None, paired=False):
     given = [[arm] if isinstance(arm, str) else arm for arm in arms]
     read = read_logs_of_arms(given, Asked(metric, cluster), paired=paired)
-    (found,) = compared_logs.compare_all(read, cluster, paired=paired)
+    (found,) = compared_questions.compare_all(read, cluster, paired=paired)
     return found
 
 
 def runs(scores, groups=None, answers=None):
     """An arm from scores of runs, questions and samples, [R, Q, n], and perhaps their answers."""
-    scores, made = np.atleast_3d(scores), [[] for _ in scores]
-    for (run, question, sample), score in np.ndenumerate(scores):
+    made = []
+    for (run, question, sample), score in np.ndenumerate(np.atleast_3d(scores)):
         answer = None if answers is None else str(answers[run, question, sample])
         cluster = groups and str(groups[question])
-        made[run].append(Scored(f"q{question}", float(score), sample=str(sample), answer=answer, cluster=cluster))
-    return Runs("arm", "score", ["made"], made, None)
+        made.append(Scored(f"q{question}", float(score), run, str(sample), answer, cluster))
+    return Log("arm", "score", ["made"], samples_of(made))
 
 
 def of_arrays(a, b, groups=None, paired=False):
-    (found,) = compared_logs.compare_all([runs(a, groups), runs(b, groups)], groups and "group", paired=paired)
+    (found,) = compared_questions.compare_all([runs(a, groups), runs(b, groups)], groups and "group", paired=paired)
     return found
 
 
@@ -172,7 +172,7 @@ def test_one_draw_two_runs_or_the_same_runs_say_nothing_about_the_methods(drawn)
         for found in [of_arrays(*arms) for arms in few]:
             assert found.way == way
             assert np.isnan(found.difference_over_runs.low)
-            said = compared_logs.as_json([found])["verdict"]
+            said = compared_questions.as_json([found])["verdict"]
             assert f"This says nothing about the methods: {why}" in said
             assert ("for this pair of runs" in said) == (found.a.n_runs == found.b.n_runs == 1)
     assert of_arrays(a[:2], b[:2], paired=True).way == "paired"
@@ -185,14 +185,15 @@ def test_equal_runs_count_as_one(drawn):
     alone = of_arrays(a[:1], b[1:2])
     notes = ["The 2 runs of A are equal in all scores and count as one."]
     notes += ["The 3 runs of B are equal in all scores and count as one.", "Both: made."]
-    assert compared_logs.as_json([copied._replace(notes=alone.notes)]) == compared_logs.as_json([alone])
     assert (copied.way, copied.a.n_runs, copied.b.n_runs, copied.notes) == ("one run", 1, 1, notes)
-    assert "This says nothing about the methods" in compared_logs.as_json([copied])["verdict"]
+    copied.notes = alone.notes
+    assert compared_questions.as_json([copied]) == compared_questions.as_json([alone])
+    assert "This says nothing about the methods" in compared_questions.as_json([copied])["verdict"]
     some, each = of_arrays(a[[0, 1, 2, 0]], b), of_arrays(a, b)
     said = "Of the 4 runs of A, 3 differ; runs that are equal in all scores count as one."
     assert some.notes[0] == said
     assert some.difference == each.difference
-    assert "over 3 + 3 runs" in compared_logs.as_json([some])["verdict"]
+    assert "over 3 + 3 runs" in compared_questions.as_json([some])["verdict"]
 
 
 def test_arms_that_never_differ_leave_room_for_what_few_questions_cannot_show():
@@ -202,7 +203,7 @@ def test_arms_that_never_differ_leave_room_for_what_few_questions_cannot_show():
     assert found.pvalue == 1
     found = of_arrays(np.full((1, 50), 7.0), np.full((1, 50), 7.0))
     assert np.isnan(found.difference.low)
-    assert "Both have the same score" in compared_logs.as_json([found])["verdict"]
+    assert "Both have the same score" in compared_questions.as_json([found])["verdict"]
 
 
 @pytest.mark.parametrize("shape", [(20, 1, 8, False), (20, 5, 1, False), (20, 3, 8, True)], ids=str)
@@ -225,7 +226,7 @@ def test_no_more_than_six_percent_of_nulls_have_a_winner(shape):
 def test_churn_counts_pairs_of_answers(drawn):
     words = drawn.choice(["x", "y", "z"], (2, 3, 12, 4))
     arms = [runs(np.array(of) == "x", answers=of) for of in words]
-    (found,) = compared_logs.compare_all(arms)
+    (found,) = compared_questions.compare_all(arms)
     a, b = words
     between = [x != y for one in a for other in b for x in one.T for y in other.T]
     assert found.churn.value == pytest.approx(np.mean(between))
@@ -294,7 +295,7 @@ def test_other_documents_under_the_same_numbers_are_other_questions(logs, here):
         (here / f"{count}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
     found = compared(samples(logs, "a1"), "30.jsonl", metric="acc")
     assert (found.n_questions, found.n_left_out) == (70, 30)
-    assert "70 questions in every run of both; 30 others left out" in laid_out(compared_logs.blocks([found]))
+    assert "70 questions in every run of both; 30 others left out" in laid_out(compared_questions.blocks([found]))
     line = (
         r"100.jsonl: found 0 of 100 questions in every run .*; not so, for example: '0': its document differs; the same"
     )
@@ -335,8 +336,8 @@ def test_scores_of_inspect_are_numbers_or_its_letters(here):
         ]
         (here / f"{arm}.json").write_text(json.dumps(log | {"samples": each}))
     found = inspect_logs.read_inspect_log("a.json", Asked("s/one"))
-    assert [row.score for row in found.rows] == [1, 0.5, 0, 0, 0.25, 1, 1, 0.5]
-    assert found.how == "read as a log of Inspect of m: s/one"
+    assert found.scores == [1, 0.5, 0, 0, 0.25, 1, 1, 0.5]
+    assert found.how == ["read as a log of Inspect of m: s/one"]
     # Names of messages are drawn at random, and are no part of a question.
     assert compared("a.json", "b.json", metric="s/one").n_questions == len(values)
     with pytest.raises(BadInput, match="found the scores s/one, s/other; one of them, such as metric="):

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 
-from toolnoise.comparison.evals.lines import Asked as Scores
 from toolnoise.comparison.metric_layouts import Asked
 from toolnoise.comparison.metric_runs import read_runs
+from toolnoise.comparison.question_logs import Asked as Scores
 from toolnoise.comparison.sniff import read_logs_of_arm, sniff
 
 ARCHIVE = Path(__file__).with_name("eval_logs.tar.xz")
@@ -424,12 +424,8 @@ def test_a_table_that_says_two_things_is_refused_in_one_line(name, written, refu
 
 def scores(arm, asked):
     """The scores of an arm's runs by question, each question's samples in their order."""
-    of_runs = []
-    for rows in read_logs_of_arm(arm, asked).runs:
-        of_runs.append({})
-        for row in sorted(rows, key=lambda row: row.sample):
-            of_runs[-1].setdefault(row.question, []).append(row.score)
-    return of_runs
+    of_runs = read_logs_of_arm(arm, asked).samples.sort_values("sample").groupby("run")
+    return [of.groupby("question")["score"].agg(list).to_dict() for _, of in of_runs]
 
 
 def test_samples_of_lm_evaluation_harness_are_read_as_their_lines_say(unpacked_archive):

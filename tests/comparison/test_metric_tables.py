@@ -232,12 +232,6 @@ def test_the_steps_of_files_of_runs_are_no_runs(heading, table):
     }
 
 
-# What is no run
-
-
-SUMS = "seed,accuracy\n0,0.9\n1,0.8\nmean,0.85\nStd. dev,0.07\n"
-
-
 # Loggers
 
 
@@ -329,21 +323,6 @@ def test_tables_at_random_are_read_right_or_refused(random_tables):
     assert right.keys() == {layout for layout, *_ in found}
     assert sum(right.values()) > 280
     assert sum(count for (_, meanings, _), count in found.items() if meanings == "of two meanings") > 20
-
-
-@pytest.mark.usefixtures("here")
-@pytest.mark.parametrize(
-    ("module", "name", "value"),
-    [
-        (known_names, "SUMMARIES", set()),
-        (known_names, "SEEDS", {"seed"}),
-        (known_names, "TASKS", set()),
-    ],
-)
-def test_a_reader_that_knows_other_names_is_found(module, name, value, random_tables, monkeypatch):
-    monkeypatch.setattr(module, name, value)
-    with pytest.raises(AssertionError, match="case"):
-        verdicts(random_tables, range(300))
 
 
 # Tables in CSV and JSON lines as one frame: names, numbers and lines as the file has them

@@ -84,8 +84,8 @@ BY_HAND = {
         *("a-odds.npy b-odds.npy --labels many.npy", "a-words.npy b-words.npy --labels words.npy --json"),
         *("a1-log.jsonl b1-log.jsonl --metric acc,strict", "a.eval b.eval --metric match --cluster passage --json"),
         *("a-log.json b.eval --metric match", "a-log.csv b-log.csv --correct --paired --cluster passage"),
-        *("found.csv --metric score --figure new.svg", "curves.csv --metric acc --last --lower --json"),
-        *("wide.csv --metric acc --all-pairs", "found.csv found.csv --metric score --by arm --seed none"),
+        *("found.csv --metric score --against previous", "curves.csv --metric acc --last --lower --json"),
+        *("wide.csv --metric acc --latex", "found.csv found.csv --metric score --by arm --seed none"),
         *("a-nll.npy b-nll.npy --losses", "a-values.npy b-values.npy --values --labels values.npy --json"),
     ],
     "check": [
@@ -104,8 +104,8 @@ BY_HAND = {
     ],
     "keep": [f"found.csv --metric score --by arm {way}" for way in ("--higher", "--lower --strict --json")],
     "plan": [
-        *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --runs 4 --json"),
-        f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
+        *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --gain 0.4 --json"),
+        f"--pilot {STABILITY} --gain 1 --arm linear/mine/cpu/algo",
         *("--pilot found.csv --metric score --higher --gain 0.1", "--pilot wide.csv --metric acc --arm a b"),
     ],
 }

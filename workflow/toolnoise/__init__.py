@@ -12,8 +12,8 @@ from typing import Any
 __version__ = "0.1.0"
 # Each public name, and the module of the API that has it.
 _MODULES = dict.fromkeys(("compare_runs", "compare_predictions", "compare_values", "compare_questions"), "compare")
-_MODULES |= dict.fromkeys(("plan", "gate", "keep"), "decide")
-_MODULES |= {name: name for name in ("churn", "noise", "check")} | {"read_results": "read"}
+_MODULES |= dict.fromkeys(("churn", "noise"), "compare") | dict.fromkeys(("plan", "gate", "keep"), "decide")
+_MODULES |= dict.fromkeys(("check", "read_results"), "study")
 __all__ = ["BadInput", "__version__", *_MODULES]
 
 

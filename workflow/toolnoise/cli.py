@@ -25,9 +25,9 @@ WIDEST = 100  # columns of the help
 # of jobs follow from their functions: JOBS in study/job_code.py.
 VERBS = {
     "compare": "toolnoise.comparison.verbs.compare",
-    "plan": "toolnoise.comparison.verbs.plan",
-    "gate": "toolnoise.comparison.verbs.gate",
-    "keep": "toolnoise.comparison.verbs.keep",
+    "plan": "toolnoise.comparison.verbs.decide:PLAN",
+    "gate": "toolnoise.comparison.verbs.decide:GATE",
+    "keep": "toolnoise.comparison.verbs.decide:KEEP",
     "check": "toolnoise.checking.verbs.check",
     "init": "toolnoise.verbs.studies:init",
     "run": "toolnoise.verbs.studies:run",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.api import arguments
-from toolnoise.api.results import Result, Verdict, rows_of
+from toolnoise.api import values as inputs
+from toolnoise.api.values import Result, Verdict, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import keep as rules
 from toolnoise.comparison import regression_gate, sample_size
@@ -19,7 +19,6 @@ from toolnoise.stats.significance import LEVEL, POWER
 def plan(
     *,
     gain: float | Sequence[float] | None = None,
-    runs: int | Sequence[int] | None = None,
     sd: float | None = None,
     sd_runs: int | None = None,
     pilot: Any = None,
@@ -32,38 +31,32 @@ def plan(
     lower: bool | str | Sequence[str] = False,
     higher: bool | str | Sequence[str] = False,
     arm: str | Sequence[str] | None = None,
-    model: str | None = None,
-    dataset: str | None = None,
-    hardware: str | None = None,
-    variant: str | None = None,
     level: float = LEVEL,
     power: float = POWER,
 ) -> Result:
-    """The runs per arm that a gain needs, or the gains that numbers of runs can show.
+    """The runs per arm that a gain needs.
 
-    `gain` and `sd` are in percentage points of accuracy. `pilot` is a study's stability.csv, of which `model`,
-    `dataset`, `hardware` and `variant` choose a cell; or with `metric` tables with one number a run, in its own unit:
-    files, DataFrames or arrays, one for each arm.
+    `gain` and `sd` are in percentage points of accuracy. `pilot` is a study's stability.csv, of which `arm` has words
+    that choose a cell; or with `metric` tables with one number a run, in its own unit: files, DataFrames or arrays, one
+    for each arm.
 
     >>> import toolnoise as tn
     >>> tn.plan(sd=0.3, gain=0.3)["needed"][0]["runs_per_arm"]
     17
     """
-    cell = dict(zip(sample_size.CELL, (model, dataset, hardware, variant), strict=True))
     of_tables: dict[str, Any] = {"by": by, "seed": seed, "session": session, "last": last, "best": best}
     of_tables |= {"lower": lower, "higher": higher}
     if metric:
-        _refuse({"sd": sd, "sd_runs": sd_runs, **cell}, "found metric, which reads tables")
-        spread = _spread_of_tables(_arms(pilot), arguments.asked_of_tables(metric, **of_tables), arguments.texts(arm))
+        _refuse({"sd": sd, "sd_runs": sd_runs}, "found metric, which reads tables")
+        spread = _spread_of_tables(_arms(pilot), inputs.asked_of_tables(metric, **of_tables), inputs.texts(arm))
     else:
-        _refuse({**of_tables, "arm": arm}, "is for tables, found without metric")
-        paths = arguments.paths(pilot)
+        _refuse(of_tables, "is for tables, found without metric")
+        paths = inputs.paths(pilot)
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
-        spread = sample_size.spread_of(paths, cell, None if sd is None else float(sd), sd_runs)
-    planned = sample_size.plan(spread, _several(gain), _several(runs), level, power)
-    values = sample_size.as_json(planned)
-    return Result(sample_size.as_text(planned, values), values, [*values["needed"], *values["shown"]])
+        spread = sample_size.spread_of(paths, inputs.texts(arm), None if sd is None else float(sd), sd_runs)
+    values = sample_size.plan(spread, _several(gain), level, power)
+    return Result(sample_size.as_text(spread, values), values, values["needed"])
 
 
 def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) -> sample_size.Spread:
@@ -71,9 +64,9 @@ def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) ->
 
     if not arms:
         raise BadArgument("metric", "given without pilot", "the tables of the pilot")
-    tables = [table for of_arm in arguments.metric_tables(arms) for table in of_arm]
+    tables = [table for of_arm in inputs.metric_tables(arms) for table in of_arm]
     runs = read_runs([[table] for table in tables], asked, arms_are="or one")
-    return sample_size.spread_of_runs(runs, arguments.called(tables), chosen)
+    return sample_size.spread_of_runs(runs, inputs.called(tables), chosen)
 
 
 def _arms(pilot: Any) -> list[Any]:
@@ -119,10 +112,10 @@ def gate(
     if (lower or higher) and not one_sided:
         raise BadArgument("lower" if lower else "higher", "found no one_sided", "both: without, better runs fail, too")
     require_own_sessions(metric, session)
-    asked = arguments.asked_of_tables(metric, session=session, lower=lower, higher=higher)
-    tables = arguments.metric_tables([new, reference])
+    asked = inputs.asked_of_tables(metric, session=session, lower=lower, higher=higher)
+    tables = inputs.metric_tables([new, reference])
     of_both = [read_runs([table], asked, arms_are="in files") for table in tables]
-    files = list(map(arguments.called, tables))
+    files = list(map(inputs.called, tables))
     further, known = map(regression_gate.values_of, of_both, files)
     (direction,) = of_both[0].metrics
     if one_sided:
@@ -159,7 +152,7 @@ def keep(
     (direction,) = metrics = directed((metric,), () if lower else None, () if higher else None)
     require_directions(metrics)
     rule = rules.STRICT if strict else rules.RULE
-    if arguments.is_path(table):
+    if inputs.is_path(table):
         frame = rules.read_loop_table(str(table), metric, by)
     elif hasattr(table, "columns") and len(table):
         frame = rules.loop_table_of_frame(table)

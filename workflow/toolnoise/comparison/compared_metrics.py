@@ -9,7 +9,7 @@ import itertools
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,10 @@ from toolnoise.base.errors import BadArgument
 from toolnoise.base.printing import counted, rounded_text
 from toolnoise.comparison import comparison, comparison_text, designs
 from toolnoise.comparison.comparison_text import LEVEL, Block, Row
-from toolnoise.comparison.designs import UNTESTED, Design, Way
+from toolnoise.comparison.designs import UNTESTED, Compared, Design, Way
 from toolnoise.comparison.metric_names import Metric
 from toolnoise.comparison.metric_runs import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
-from toolnoise.comparison.two_arms import adjusted, hedges_g, pair_weight, probability_of_improvement
+from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, sd_chi2
 from toolnoise.stats.significance import Result
 
@@ -31,60 +31,15 @@ ROUNDING = 1e-12  # of the largest number: closer differences are equal but for 
 WIDEST = 20  # letters of a heading
 
 
-class MetricArm(NamedTuple):
-    """An arm's runs that have the metric; with sessions, the mean and the SD are those of the sessions' means."""
-
-    name: str
-    n_runs: int
-    n_sessions: int | None
-    mean: Estimate
-    sd: Estimate
-
-    @property
-    def n_draws(self) -> int:
-        """The number of sessions, or of runs."""
-        return self.n_runs if self.n_sessions is None else self.n_sessions
-
-
-class MetricComparison(NamedTuple):
-    """Two arms by one metric. `n_pairs` seeds or sessions are in both, or runs that a user calls pairs (`pairs_are`).
-    `n_in_both` runs stand in both.
-
-    `pair_weight` is the share of the pairs' difference. `test` names the test; `probability_of_improvement` counts
-    what is better, whichever way that is. If that is not known, `lower_is_better` is None, and what is higher counts as
-    `probability_of_higher`.
-    """
-
-    metric: str
-    lower_is_better: bool | None
-    unit: str
-    a: MetricArm
-    b: MetricArm
-    way: Way
-    test: str
-    n_pairs: int
-    pairs_are: Literal["seeds", "runs", "sessions"]
-    n_in_both: int
-    pair_weight: float
-    difference: Estimate
-    pvalue: float
-    pvalue_holm: float
-    sd_ratio: Estimate
-    hedges_g: Estimate
-    probability_of_improvement: Estimate
-    probability_of_higher: Estimate
-    same_draws = ()  # of runs in tables, no more than seeds or sessions is known
-
-
-def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) -> list[MetricComparison]:
-    """Compare arms by every metric: all with the first or with `against`, each with the one before, or every two."""
+def compare(runs: Runs, against: str | None = None) -> list[Compared]:
+    """Compare arms by every metric: all with the first or with `against`, or each with the one before."""
     if len(runs.arms) < 2:
         left = " ".join(note for note in runs.notes if note.startswith(LEFT))
         what = f"found {f'{runs.arms[0]} alone' if runs.arms else 'no run'}. {left}"
         raise BadArgument("by", what.rstrip(". "), "two arms or more, with runs that have the metric")
     of_arms = {(arm, each.name): runs.of(arm, each.name) for arm in runs.arms for each in runs.metrics}
     contents, found = _contents(runs), []
-    for a, b in _pairs(runs.arms, against, all_pairs=all_pairs):
+    for a, b in _pairs(runs.arms, against):
         same = _runs_in_both(contents[a], contents[b])
         for metric in runs.metrics:
             of_a, of_b = (of_arms[arm, metric.name] for arm in (a, b))
@@ -93,13 +48,9 @@ def compare(runs: Runs, against: str | None = None, *, all_pairs: bool = False) 
     return adjusted(found)
 
 
-def _pairs(arms: Sequence[str], against: str | None, *, all_pairs: bool) -> list[tuple[str, str]]:
-    if against is not None and all_pairs:
-        raise BadArgument("against", "found all_pairs, too", "one of them")
+def _pairs(arms: Sequence[str], against: str | None) -> list[tuple[str, str]]:
     if against not in (None, PREVIOUS, *arms):
         raise BadArgument("against", f"found {against}", f"{PREVIOUS}, or of the arms: {', '.join(arms)}")
-    if all_pairs:
-        return list(itertools.combinations(arms, 2))
     if against == PREVIOUS and PREVIOUS not in arms:
         return list(itertools.pairwise(arms))
     first = arms[0] if against is None else against
@@ -150,25 +101,30 @@ def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
     return comparison.difference(plan, a, b, np.nan)
 
 
-def _arm(name: str, of_runs: np.ndarray, of_sessions: np.ndarray | None, way: Way) -> MetricArm:
+def _arm(name: str, of_runs: np.ndarray, of_sessions: np.ndarray | None, way: Way) -> Compared:
+    """An arm's runs that have the metric; with sessions, the mean and the SD are those of the sessions' means."""
     units = of_runs if of_sessions is None else of_sessions
     mean, sd = mean_t(units, np.nan), sd_chi2(units, np.nan)
     if way == "no sessions":  # runs that share a session say nothing about others
         mean, sd = Estimate(mean.value), Estimate(sd.value)
-    return MetricArm(name, len(of_runs), None if of_sessions is None else len(of_sessions), mean, sd)
+    n_sessions = None if of_sessions is None else len(of_sessions)
+    return Compared(name=name, n_runs=len(of_runs), n_sessions=n_sessions, mean=mean, sd=sd)
 
 
 def _compared(
     metric: Metric, name_a: str, name_b: str, of_a: pd.DataFrame, of_b: pd.DataFrame, same: int, no_sessions: bool
-) -> MetricComparison:
+) -> Compared:
+    """Two arms by one metric. `n_pairs` seeds or sessions are in both, or runs that a user calls pairs (`pairs_are`).
+
+    `probability_of_improvement` counts what is better, whichever way that is. If that is not known, `lower_is_better`
+    is None, and what is higher counts as `probability_of_higher`.
+    """
     a, b = of_a["value"].to_numpy(), of_b["value"].to_numpy()
     plan, in_sessions = plan_of(of_a, of_b), of_a["session"].notna().any()
     if no_sessions or same:
         plan = plan._replace(way="same runs" if same else "no sessions")
     means = comparison.unit_means(plan, a, b)
-    test, untested = tested(plan, a, b), plan.way in UNTESTED
-    better = [-values if metric.lower else values for values in means]
-    beats = UNDEFINED if untested else probability_of_improvement(*better, plan.shared)
+    untested = plan.way in UNTESTED
     arm_a, arm_b = (
         _arm(name, of, of_sessions if in_sessions else None, plan.way)
         for name, of, of_sessions in zip((name_a, name_b), (a, b), means, strict=True)
@@ -177,36 +133,32 @@ def _compared(
     pairs_are = "sessions" if in_sessions else "runs" if numbered else "seeds"
     pairs = plan.shared if in_sessions or plan.way in comparison.PAIRED else 0
     units = ("sessions" if in_sessions else "runs", pairs_are)
-    name = "none" if untested else comparison_text.name_of_test(plan.way, tuple(map(len, means)), pairs, *units)
-    return MetricComparison(
+    found = comparison.of_units(plan, a, b, tested(plan, a, b), lower=metric.lower)
+    beats, known = found.pop("probability_of_improvement"), metric.lower is not None
+    return Compared(
         metric=metric.name,
         lower_is_better=metric.lower,
         unit=metric.unit,
         a=arm_a,
         b=arm_b,
-        way=plan.way,
-        test=name,
+        test="none" if untested else comparison_text.name_of_test(plan.way, tuple(map(len, means)), pairs, *units),
         n_pairs=pairs,
         pairs_are=pairs_are,
         n_in_both=same,
-        pair_weight=pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
-        difference=test.effect,
-        pvalue=test.pvalue,
-        pvalue_holm=test.pvalue,
+        **found,
         sd_ratio=UNDEFINED if untested else comparison.sd_ratio(plan, a, b),
-        hedges_g=UNDEFINED if untested else hedges_g(*means),
-        probability_of_improvement=UNDEFINED if metric.lower is None else beats,
-        probability_of_higher=beats if metric.lower is None else UNDEFINED,
+        probability_of_improvement=beats if known else UNDEFINED,
+        probability_of_higher=UNDEFINED if known else beats,
     )
 
 
-def as_json(runs: Runs, found: Sequence[MetricComparison]) -> dict[str, Any]:
+def as_json(runs: Runs, found: Sequence[Compared]) -> dict[str, Any]:
     """The comparison for programs: in the metrics' own unit, undefined values are null."""
     each = [comparison_text.plain(one) | {"over": over(one), "verdict": " ".join(sentences(one))} for one in found]
     return {"read": runs.described, "tests": tests(found), "comparisons": each}
 
 
-def block(runs: Runs, found: Sequence[MetricComparison]) -> Block:
+def block(runs: Runs, found: Sequence[Compared]) -> Block:
     """The comparison for people; of more than two arms, winners come first."""
     if len({(each.a.name, each.b.name) for each in found}) == 1:
         verdicts, rows = [" ".join(sentences(each)) for each in found], _of_two_arms(found)
@@ -221,17 +173,17 @@ def block(runs: Runs, found: Sequence[MetricComparison]) -> Block:
     return Block(verdicts, rows, [*notes, *runs.described])
 
 
-def _beats(found: MetricComparison) -> Estimate:
+def _beats(found: Compared) -> Estimate:
     """How often a run of B is better, or higher where that is not known."""
     return found.probability_of_higher if found.lower_is_better is None else found.probability_of_improvement
 
 
-def tests(found: Sequence[MetricComparison]) -> int:
+def tests(found: Sequence[Compared]) -> int:
     """How many p-values there are, over which Holm's method adjusts."""
     return sum(not math.isnan(each.pvalue) for each in found)
 
 
-def over(found: MetricComparison) -> str:
+def over(found: Compared) -> str:
     """What the intervals are about."""
     if found.way == "paired":
         return f"{found.n_pairs} paired {found.pairs_are}"
@@ -240,7 +192,7 @@ def over(found: MetricComparison) -> str:
     return "runs" if found.a.n_sessions is None else "sessions"
 
 
-def _of_two_arms(found: Sequence[MetricComparison]) -> list[Row]:
+def _of_two_arms(found: Sequence[Compared]) -> list[Row]:
     """Some lines a metric."""
     a, b = (shortened(arm.name, WIDEST) for arm in (found[0].a, found[0].b))
     rows = [("", a, b, f"{b} - {a}", "95 % CI", "over")]
@@ -262,7 +214,7 @@ def _of_two_arms(found: Sequence[MetricComparison]) -> list[Row]:
     return rows
 
 
-def _of_several_arms(found: Sequence[MetricComparison]) -> list[Row]:
+def _of_several_arms(found: Sequence[Compared]) -> list[Row]:
     """A line a comparison."""
     rows = [("", "", "mean of the first", "of the second", "difference", "95 % CI", "p", "by Holm")]
     for each in found:
@@ -273,7 +225,7 @@ def _of_several_arms(found: Sequence[MetricComparison]) -> list[Row]:
     return rows
 
 
-def _weighing(found: MetricComparison) -> list[str]:
+def _weighing(found: Compared) -> list[str]:
     """How runs enter the means and their difference, where not each of them weighs alike."""
     said = [
         f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
@@ -290,7 +242,7 @@ def shortened(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
-def sentences(found: MetricComparison) -> list[str]:
+def sentences(found: Compared) -> list[str]:
     """The verdict as a paper prints it, and how often a run of the better arm beats one of the other."""
     a, b, name = found.a, found.b, found.metric
     difference, unit = found.difference, f" {found.unit}" if found.unit else ""

@@ -18,7 +18,7 @@ import numpy as np
 from toolnoise.comparison import crossed, designs, pairs_of_units, two_arms
 from toolnoise.comparison.arms import RIGHTS, Arm
 from toolnoise.comparison.crossed import mean_over_examples
-from toolnoise.comparison.designs import UNTESTED, Design, Way
+from toolnoise.comparison.designs import UNTESTED, Compared, Design, Way
 from toolnoise.comparison.metric_names import NAMES
 from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
 from toolnoise.formulas.churn import pairwise_churn
@@ -39,55 +39,6 @@ from toolnoise.stats.estimates import (
 from toolnoise.stats.significance import Result, mean_difference
 
 PAIRED: tuple[Way, ...] = ("paired", "partly paired")
-
-
-class ArmSummary(NamedTuple):
-    """One side alone: the mean and the SD over draws of accuracies, mean absolute errors or mean losses.
-
-    `further` has what is measured of such runs besides, by its key in JSON.
-    """
-
-    name: str
-    file: str
-    n_runs: int
-    n_missing: int
-    n_draws: int
-    one_draw_of: list[str]
-    mean: Estimate
-    sd: Estimate
-    further: dict[str, Estimate | None]
-
-
-class Comparison(NamedTuple):
-    """Two arms and their differences.
-
-    `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources for which their runs have
-    the same draw. For partly paired arms, `pair_weight` is the share of the pairs' difference in that of the arms.
-    `n_in_both` runs stand in both arms. `further` has what else is measured, by its key in JSON.
-    """
-
-    kind: str
-    outcome: str
-    n_examples: int
-    n_units: int
-    a: ArmSummary
-    b: ArmSummary
-    way: Way
-    n_draws: int
-    n_draws_each: tuple[int, int]
-    pair_weight: float
-    same_draws: list[str]
-    notes: list[str]
-    n_in_both: int
-    difference: Estimate
-    pvalue: float
-    pvalue_holm: float
-    difference_over_examples: Estimate
-    difference_over_both: Estimate
-    sd_ratio: Estimate
-    hedges_g: Estimate
-    probability_of_improvement: Estimate
-    further: dict[str, Any]
 
 
 class ArmRuns(NamedTuple):
@@ -114,10 +65,13 @@ class ArmRuns(NamedTuple):
         return np.nan if self.arm.kind in NUMBERS else 1 / self.judged.shape[1]
 
 
-def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Comparison]:
+def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Compared]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
     Of `paired` runs whose draws are not known, run s of every arm has the same.
+
+    Besides what `two_arms.of_units` finds: `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are
+    the sources for which their runs have the same draw.
     """
     arms = _judged_alike(arms)
     sides = [side(name, arm, paired=paired) for name, arm in zip(NAMES, arms, strict=False)]
@@ -171,42 +125,54 @@ def _step(a: ArmRuns, b: ArmRuns) -> float:
     return 0.0 if set(a.contents) == set(b.contents) else a.step
 
 
-def _compare(a: ArmRuns, b: ArmRuns, *, paired: bool) -> Comparison:
+def _compare(a: ArmRuns, b: ArmRuns, *, paired: bool) -> Compared:
     plan, test = tested(a, b)
-    scores, judged = unit_means(plan, a.scores, b.scores), unit_means(plan, a.judged, b.judged)
+    judged = unit_means(plan, a.judged, b.judged)
     lengths, numbers = a.arm.lengths, a.arm.kind in NUMBERS
     over_examples = mean_over_examples(judged[1].mean(axis=0) - judged[0].mean(axis=0), lengths)
     pairs = None if plan.way == "partly paired" else plan.way == "paired"
     over_both = crossed.over_runs_and_examples(test.effect, over_examples, *judged, lengths, paired=pairs)
     most = np.inf if numbers else 1
-    untested = plan.way in UNTESTED
-    # Of numbers, lower is better.
-    better = [-of_arm if numbers else of_arm for of_arm in scores]
     measured = _further_of_numbers(plan, a, b, test.effect, over_examples) if numbers else _further(plan, a, b)
-    return Comparison(
-        a.arm.kind,
-        a.arm.outcome,
-        len(lengths),
-        int(lengths.sum()),
-        _arm(a),
-        _arm(b),
-        plan.way,
-        plan.shared if plan.way in PAIRED else 0,
-        (len(plan.units_a), len(plan.units_b)),
-        two_arms.pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
-        designs.shared_between(plan, a.drawn, b.drawn),
-        notes(a, b, paired=paired),
-        runs_in_both(a, b),
-        test.effect.within(-most, most),
-        test.pvalue,
-        test.pvalue,
-        over_examples.within(-most, most),
-        over_both.within(-most, most),
-        sd_ratio(plan, a.scores, b.scores),
-        UNDEFINED if untested else two_arms.hedges_g(*scores),
-        UNDEFINED if untested else two_arms.probability_of_improvement(*better, plan.shared),
-        measured,
+    return Compared(
+        kind=a.arm.kind,
+        outcome=a.arm.outcome,
+        n_examples=len(lengths),
+        n_units=int(lengths.sum()),
+        a=_arm(a),
+        b=_arm(b),
+        n_draws=plan.shared if plan.way in PAIRED else 0,
+        n_draws_each=(len(plan.units_a), len(plan.units_b)),
+        same_draws=designs.shared_between(plan, a.drawn, b.drawn),
+        notes=notes(a, b, paired=paired),
+        n_in_both=runs_in_both(a, b),
+        **of_units(plan, a.scores, b.scores, test, lower=numbers) | {"difference": test.effect.within(-most, most)},
+        difference_over_examples=over_examples.within(-most, most),
+        difference_over_both=over_both.within(-most, most),
+        sd_ratio=sd_ratio(plan, a.scores, b.scores),
+        **measured,
     )
+
+
+def of_units(plan: Design, a: np.ndarray, b: np.ndarray, test: Result, *, lower: bool | None) -> dict[str, Any]:
+    """What is said of any two arms, by the means of their units: the test, the difference in SDs, and how often B wins.
+
+    For partly paired arms, `pair_weight` is the share of the pairs' difference in that of the arms. If which way is
+    better is not known (None), what is higher wins.
+    """
+    means, untested = unit_means(plan, a, b), plan.way in UNTESTED
+    better = [-of_arm if lower else of_arm for of_arm in means]
+    return {
+        "way": plan.way,
+        "pair_weight": two_arms.pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
+        "difference": test.effect,
+        "pvalue": test.pvalue,
+        "pvalue_holm": test.pvalue,
+        "hedges_g": UNDEFINED if untested else two_arms.hedges_g(*means),
+        "probability_of_improvement": (
+            UNDEFINED if untested else two_arms.probability_of_improvement(*better, plan.shared)
+        ),
+    }
 
 
 def _further(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
@@ -258,7 +224,8 @@ def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
     return found | {"pvalue": test.pvalue, "over_examples": over_examples}
 
 
-def _arm(of: ArmRuns) -> ArmSummary:
+def _arm(of: ArmRuns) -> Compared:
+    """One side alone: the mean and the SD over draws of accuracies, mean absolute errors or mean losses, and others."""
     arm, unit_of, units = of.arm, of.unit_of, np.unique(of.unit_of)
 
     def mean(values: np.ndarray, step: float) -> Estimate:
@@ -289,7 +256,17 @@ def _arm(of: ArmRuns) -> ArmSummary:
             "churn_same_draw": mean_t(designs.same_unit_means(churn, unit_of), step).within(0, 1),
         }
     one_draw_of = draws.shared(of.drawn) if len(units) == 1 else []
-    return ArmSummary(of.name, arm.file, arm.runs, arm.missing, len(units), one_draw_of, found, sd, further)
+    return Compared(
+        name=of.name,
+        file=arm.file,
+        n_runs=arm.runs,
+        n_missing=arm.missing,
+        n_draws=len(units),
+        one_draw_of=one_draw_of,
+        mean=found,
+        sd=sd,
+        **further,
+    )
 
 
 def sd_same_draw(of: ArmRuns, step: float) -> Estimate:

@@ -8,8 +8,7 @@ import numpy as np
 
 from toolnoise.base.printing import aligned, counted, decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.arms import CLASSES, RIGHTS
-from toolnoise.comparison.comparison import ArmSummary, Comparison
-from toolnoise.comparison.designs import UNTESTED
+from toolnoise.comparison.designs import UNTESTED, Compared
 from toolnoise.formulas.outcomes import LOSSES, NUMBERS, OUTCOMES, VALUES
 from toolnoise.stats.estimates import TOO_FEW, Estimate
 from toolnoise.stats.significance import most_freedom
@@ -70,7 +69,7 @@ def latex(rows: Sequence[Row]) -> str:
     return "\n".join([begin, r"\hline", head, r"\hline", *lines, r"\hline", end])
 
 
-def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+def as_json(comparisons: Sequence[Compared]) -> dict[str, Any]:
     """The comparison for programs: accuracy, churn and flips are fractions, undefined values are null."""
     return records([(_record(each), over_what(each), _sentences(each)) for each in comparisons])
 
@@ -81,20 +80,19 @@ def records(found: Sequence[tuple[dict[str, Any], str, list[str]]]) -> dict[str,
     return each[0] if len(each) == 1 else {"comparisons": each}
 
 
-def _record(found: Comparison) -> dict[str, Any]:
+def _record(found: Compared) -> dict[str, Any]:
     record, prefix = plain(found), WORDS[found.kind].key
     for part in (record, record["a"], record["b"]):
-        part |= part.pop("further")
         part |= {prefix + name: part.pop(name) for name in SCORES if name in part}
     return record
 
 
-def blocks(comparisons: Sequence[Comparison]) -> list[Block]:
+def blocks(comparisons: Sequence[Compared]) -> list[Block]:
     """The comparisons for people."""
     return [_block(each, len(comparisons)) for each in comparisons]
 
 
-def _block(found: Comparison, tests: int) -> Block:
+def _block(found: Compared, tests: int) -> Block:
     a, b, words, by, examples = found.a, found.b, WORDS[found.kind], over_what(found), _examples(found)
     beats = f"{b.name} is lower" if words.lower else f"{b.name} beats {a.name}"
     rows = [
@@ -112,33 +110,32 @@ def _block(found: Comparison, tests: int) -> Block:
     return block(found, tests, first, rows, [*says, *about])
 
 
-def _rows_of_classes(found: Comparison, by: str, examples: str) -> list[Row]:
+def _rows_of_classes(found: Compared, by: str, examples: str) -> list[Row]:
     """The lines below accuracy."""
-    a, b, further = found.a.name, found.b.name, found.further
+    a, b = found.a.name, found.b.name
     rows = [("  SD, same draw", *_of_arms(found, "accuracy_sd_same_draw"), "", "", "")]
-    if further["cross_entropy_difference"] is not None:
+    if found.cross_entropy_difference is not None:
         rows.append(_means_row("cross-entropy", found, "cross_entropy_mean", "cross_entropy_difference", by))
-    if (exact := further["exact_match"]) is not None:
+    if (exact := found.exact_match) is not None:
         of_exact = map(Estimate, (exact["a"], exact["b"]))
         rows.append(mean_row("all labels right %", *of_exact, exact["difference"], by, PERCENT))
         rows.append(difference_row("  these runs", exact["over_examples"], examples, PERCENT))
     rows += [
         _means_row("churn %", found, "churn", "churn_difference", by, PERCENT),
-        (f"  {b} / {a}", "", "", *estimate_cells(further["churn_ratio"], "x {:.2f}", by)),
+        (f"  {b} / {a}", "", "", *estimate_cells(found.churn_ratio, "x {:.2f}", by)),
         ("churn, same draw %", *_of_arms(found, "churn_same_draw"), "", "", ""),
     ]
-    for name, change in ((f"{b} replaces {a} %", "other_draws"), (f"{b} replaces {a}, same draw %", "same_draw")):
+    for name, of in ((f"{b} replaces {a} %", found.other_draws), (f"{b} replaces {a}, same draw %", found.same_draw)):
         rows += [
-            (name, "", "", *share_cells(further[change]["churn"], by)),
-            ("  from wrong to right", "", "", *share_cells(further[change]["good_flips"], by)),
-            ("  from right to wrong", "", "", *share_cells(further[change]["bad_flips"], by)),
+            (name, "", "", *share_cells(of["churn"], by)),
+            ("  from wrong to right", "", "", *share_cells(of["good_flips"], by)),
+            ("  from right to wrong", "", "", *share_cells(of["bad_flips"], by)),
         ]
     return rows
 
 
-def _rows_of_numbers(found: Comparison, by: str, examples: str) -> list[Row]:
+def _rows_of_numbers(found: Compared, by: str, examples: str) -> list[Row]:
     """The lines below errors or losses."""
-    further = found.further
     if found.kind == VALUES:
         rows = [_means_row("RMSE", found, "rmse", "rmse_difference", by)]
     else:
@@ -146,18 +143,18 @@ def _rows_of_numbers(found: Comparison, by: str, examples: str) -> list[Row]:
             (
                 "perplexity",
                 *_of_arms(found, "perplexity"),
-                *estimate_cells(further["perplexity_ratio"], "x {:.4f}", by),
+                *estimate_cells(found.perplexity_ratio, "x {:.4f}", by),
             ),
-            ("  these runs", "", "", *estimate_cells(further["perplexity_ratio_over_examples"], "x {:.4f}", examples)),
+            ("  these runs", "", "", *estimate_cells(found.perplexity_ratio_over_examples, "x {:.4f}", examples)),
         ]
     return [
         *rows,
-        ("between runs", *_of_arms(found, "apart"), *estimate_cells(further["apart_other_draws"], "{:.4g}", by)),
-        ("between runs, same draw", "", "", *estimate_cells(further["apart_same_draw"], "{:.4g}", by)),
+        ("between runs", *_of_arms(found, "apart"), *estimate_cells(found.apart_other_draws, "{:.4g}", by)),
+        ("between runs, same draw", "", "", *estimate_cells(found.apart_same_draw, "{:.4g}", by)),
     ]
 
 
-def block(comparison: Any, tests: int, first: str, rows: Sequence[Row], notes: Sequence[str]) -> Block:
+def block(comparison: Compared, tests: int, first: str, rows: Sequence[Row], notes: Sequence[str]) -> Block:
     """What is printed of one of several comparisons."""
     a, b = comparison.a.name, comparison.b.name
     heading = ("", a, b, f"{a} to {b}", "95 % CI", "over")
@@ -173,21 +170,21 @@ def with_numbers(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if any(cell not in ("", "n/a") for cell in row[1:-1])]
 
 
-def _examples(found: Comparison) -> str:
+def _examples(found: Compared) -> str:
     return counted(found.n_examples, (OUTCOMES | NUMBERS)[found.outcome].example)
 
 
-def _units(found: Comparison) -> str:
+def _units(found: Compared) -> str:
     """How many examples there are, and what of each is counted."""
     unit = f"{(OUTCOMES | NUMBERS)[found.outcome].unit}s"
     if found.n_units == found.n_examples:
         return _examples(found)
     if WORDS[found.kind].lower:
         return f"{_examples(found)}, {found.n_units} {unit}"
-    return f"{_examples(found)} of {found.further['units_each']} {unit}; accuracy and churn count {unit}"
+    return f"{_examples(found)} of {found.units_each} {unit}; accuracy and churn count {unit}"
 
 
-def pairing(comparison: Comparison) -> list[str]:
+def pairing(comparison: Compared) -> list[str]:
     """How many draws both arms have, and how much their runs weigh."""
     both = f"{comparison.n_draws} draws{_of(comparison.same_draws)} are in both arms"
     if comparison.way == "paired":
@@ -208,7 +205,7 @@ def correlated(pair_weight: float) -> str:
     return f" As runs of a pair are alike, the difference weighs {weighted}."
 
 
-def _sentences(found: Comparison) -> list[str]:
+def _sentences(found: Compared) -> list[str]:
     """Which arm is better; without a test, the difference of these runs, and why it says nothing about others."""
     a, b, words = found.a.name, found.b.name, WORDS[found.kind]
     untested = found.way in UNTESTED
@@ -223,7 +220,7 @@ def _sentences(found: Comparison) -> list[str]:
     if math.isnan(found.pvalue):
         return [f"{words.name}: {size}: {NO_NOISE}."]
     test = name_of_test(found.way, found.n_draws_each, found.n_draws, over_what(found).rpartition(" ")[2], "draws")
-    share, ratio = found.probability_of_improvement.value, found.further.get("perplexity_ratio")
+    share, ratio = found.probability_of_improvement.value, getattr(found, "perplexity_ratio", None)
     how = {"lower": words.lower, "unit": words.unit, "scale": words.scale, "ratio": ratio}
     says = verdict(found, words.name, difference, share, test, **how)
     both = found.difference_over_both
@@ -235,7 +232,7 @@ def _sentences(found: Comparison) -> list[str]:
 
 
 def verdict(
-    found: Any,
+    found: Compared,
     name: str,
     difference: Estimate,
     share: float | None,
@@ -270,8 +267,18 @@ def verdict(
         return [f"{winner} is {way} than {loser}{these}: {says}"]
     if lower is None:
         says += " Which way is better is not known: lower or higher says it."
-    pairs = f"A run of {winner} {beats} one of {loser} in {PERCENT * share:.0f} % of pairs."
-    return [f"{winner} is {way} than {loser}: {says}", pairs]
+    percent = f"{PERCENT * share:.0f}" if share <= 0.995 else "over 99"
+    pairs = f"A run of {winner} {beats} one of {loser} in {percent} % of pairs."
+    return [f"{winner} is {way} than {loser}: {says}", pairs if share < 1 else _every(found, winner, beats, loser)]
+
+
+def _every(found: Compared, winner: str, beats: str, loser: str) -> str:
+    """That all pairs agree: of runs, or of means where these are averaged; those of one seed were not compared."""
+    each_own = all(_draws(arm) == arm.n_runs for arm in (found.a, found.b))
+    pairs_are = getattr(found, "pairs_are", "draws")
+    one = "run" if each_own else "session's mean" if pairs_are == "sessions" else "draw"
+    apart = "" if found.way == "independent" else f" of another {'pair' if pairs_are == 'runs' else pairs_are[:-1]}"
+    return f"Every {one} of {winner} {beats} every {one} of {loser}{apart}."
 
 
 def _p_text(p: float, equals: str = "") -> str:
@@ -291,7 +298,7 @@ def name_of_test(way: str, units: tuple[int, int], shared: int, unit: str, paire
     return f"{TESTS[way]}{limit} over {a} and {b} {unit}{both}"
 
 
-def no_winner(found: Any, unit: str = "draws") -> str:
+def no_winner(found: Compared, unit: str = "draws") -> str:
     """Why arms have no test; their runs have so many draws, or another unit."""
     arms = (found.a, found.b)
     if found.way == "same runs":
@@ -299,21 +306,27 @@ def no_winner(found: Any, unit: str = "draws") -> str:
     if found.way == "no sessions":
         return "the sessions of the runs are not known"
     if found.way in ("two draws", "two runs"):
-        few = [arm for arm in arms if arm.n_draws == 2]
+        few = [arm for arm in arms if _draws(arm) == 2]
         unit = "runs" if unit == "draws" and all(arm.n_runs == 2 for arm in few) else unit
         return f"{' and '.join(f'two {unit} of {arm.name}' for arm in few)} cannot decide: make a third"
     if unit == "sessions":
-        in_one = [arm.name for arm in arms if arm.n_draws == 1]
+        in_one = [arm.name for arm in arms if _draws(arm) == 1]
         apart = "all runs are of one session" if found.n_pairs else "the arms ran in different sessions"
         return f"{in_one[0]} ran in one session" if len(in_one) == 1 else apart
-    single = " and ".join(_one_draw(arm) for arm in arms if arm.n_draws == 1)
-    if found.same_draws:
-        single = f"all runs share one draw{_of(found.same_draws)}"
+    single = " and ".join(_one_draw(arm) for arm in arms if _draws(arm) == 1)
+    if shared := getattr(found, "same_draws", None):  # of tables and logs, no more than seeds is known
+        single = f"all runs share one draw{_of(shared)}"
     reason = single or f"shared draws tie the runs of {arms[0].name} and {arms[1].name} together"
     return f"{reason}, and luck cannot be ruled out"
 
 
-def _one_draw(arm: Any) -> str:
+def _draws(arm: Compared) -> int:
+    """The number of an arm's draws, or of its sessions, or of runs that each have their own."""
+    found = vars(arm)
+    return found.get("n_draws") or found.get("n_sessions") or arm.n_runs
+
+
+def _one_draw(arm: Compared) -> str:
     if arm.n_runs == 1:
         return f"{arm.name} is one run"
     if not arm.one_draw_of:
@@ -321,7 +334,7 @@ def _one_draw(arm: Any) -> str:
     return f"the {arm.n_runs} runs of {arm.name} share one draw{_of(arm.one_draw_of)}"
 
 
-def over_what(comparison: Comparison) -> str:
+def over_what(comparison: Compared) -> str:
     """What the intervals over draws are about."""
     if comparison.way == "paired":
         return f"{comparison.n_draws} paired draws"
@@ -330,7 +343,7 @@ def over_what(comparison: Comparison) -> str:
     return "runs" if all(arm.n_draws == arm.n_runs for arm in (comparison.a, comparison.b)) else "draws"
 
 
-def runs(arm: ArmSummary) -> str:
+def runs(arm: Compared) -> str:
     """How many runs and draws an arm has."""
     missing = f" ({arm.n_missing} diverged)" if arm.n_missing else ""
     draws = "" if arm.n_draws == arm.n_runs else f" of {counted(arm.n_draws, 'draw')}"
@@ -342,8 +355,8 @@ def _of(sources: Sequence[str]) -> str:
     return f" of {', '.join(others)}{' and ' if others else ''}{last}" if last else ""
 
 
-def _of_arms(found: Comparison, name: str) -> list[str]:
-    return of_both([arm.further[name] for arm in (found.a, found.b)], WORDS[found.kind].scale)
+def _of_arms(found: Compared, name: str) -> list[str]:
+    return of_both([getattr(arm, name) for arm in (found.a, found.b)], WORDS[found.kind].scale)
 
 
 def of_both(arms: Sequence[Estimate], scale: float = 1) -> list[str]:
@@ -352,9 +365,9 @@ def of_both(arms: Sequence[Estimate], scale: float = 1) -> list[str]:
     return ["n/a" if math.isnan(of.value) else form.format(scale * of.value) for of in arms]
 
 
-def _means_row(name: str, found: Comparison, of_arm: str, difference: str, over: str, scale: float = 1) -> Row:
-    a, b = (arm.further[of_arm] for arm in (found.a, found.b))
-    return mean_row(name, a, b, found.further[difference], over, scale)
+def _means_row(name: str, found: Compared, of_arm: str, difference: str, over: str, scale: float = 1) -> Row:
+    a, b = (getattr(arm, of_arm) for arm in (found.a, found.b))
+    return mean_row(name, a, b, getattr(found, difference), over, scale)
 
 
 def decimals_of_line(scale: float, difference: Estimate, *means: Estimate) -> int | None:
@@ -423,13 +436,11 @@ def sd_ratio(estimate: Estimate, over: str) -> tuple[str, str, str]:
 
 
 def plain(value: object) -> Any:
-    """Named tuples and estimates as JSON has them; what is not finite is null."""
+    """What was found as JSON has it; what is not finite is null."""
     if isinstance(value, Estimate):
         return dict(zip(("value", "ci_low", "ci_high"), map(plain, value), strict=True))
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: plain(part) for name, part in value._asdict().items()}
-    if isinstance(value, dict):
-        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, Compared | dict):
+        return {name: plain(part) for name, part in (value if isinstance(value, dict) else vars(value)).items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -6,6 +6,7 @@ unit and a run of another.
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from types import SimpleNamespace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +20,14 @@ Way = Literal["paired", "partly paired", "independent", "two draws", "one draw",
 UNTESTED: tuple[Way, ...] = ("two draws", "one draw", "no sessions", "same runs")
 # Draws of an arm that are not all pairs. Two find a difference of 1.5 SDs in 1 to 4 % of studies, beside 50 in 12 %.
 FEWEST = 3
+
+
+class Compared(SimpleNamespace):
+    """What was found of two arms, or of one: values by the names that they have in JSON (docs/tables/compare.txt).
+
+    Two arms are `a` and `b`, each one of these, and differences are B - A. `way` says how they can be compared, and
+    `n_in_both` how many runs stand in both. P-values are as they are and, in `pvalue_holm`, adjusted.
+    """
 
 
 class Design(NamedTuple):

@@ -8,7 +8,7 @@ asked, or as their names make it plain.
 import difflib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from toolnoise.comparison import known_names as known
 from toolnoise.comparison import table_files
 from toolnoise.comparison.known_names import ASIDE, INDEX, METRICS, OF_LINES
 from toolnoise.comparison.metric_names import arms_in_names, column_named, is_meant, listed, plain, words_of
-from toolnoise.comparison.table_files import LARGEST, LINE, as_frame, is_number
+from toolnoise.comparison.table_files import LARGEST, LINE, is_number
 
 # Cells that stand for nothing, as spreadsheets and loggers write them.
 BLANK = {"", "-", "none", "null", "n/a", "na", "<na>"}
@@ -69,10 +69,6 @@ class Frame(NamedTuple):
     def where(self, line: int) -> str:
         """The file, and a line by its number in it, if the lines are the file's and no cell has several."""
         return f"{self.path}: line {self.cells.index[line]}" if self.cells.index.name == LINE else self.path
-
-    def turned(self, names: list[str], columns: list[np.ndarray]) -> "Frame":
-        """The same table in another layout."""
-        return Frame(self.path, as_frame(names, columns))
 
 
 def read_metric_file(path: str) -> Frame:
@@ -164,7 +160,8 @@ def _tensorboard(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list[st
     if len(metrics) > 1 or (tag and not {*words_of(metrics[0])} <= {*words_of(tag[1]), "value"}):
         what = f"found the scalars of {tag[1] if tag else 'one metric'}, asked for {', '.join(metrics)}"
         raise BadArgument("metric", what, "this one", frame.path)
-    return frame.turned([STEP, metrics[0]], frame.columns[1:]), [f"Value is {metrics[0]} (TensorBoard)"]
+    cells = frame.cells.drop(columns=TENSORBOARD[0]).set_axis([STEP, metrics[0]], axis=1).reset_index(drop=True)
+    return frame._replace(cells=cells), [f"Value is {metrics[0]} (TensorBoard)"]
 
 
 def _chart(frame: Frame, metrics: tuple[str, ...], runs: list[str]) -> tuple[Frame, list[str]]:
@@ -178,11 +175,12 @@ def _chart(frame: Frame, metrics: tuple[str, ...], runs: list[str]) -> tuple[Fra
     if any(GROUPED.match(name) for name in names) and all(":" in name for name in names):
         what = f"found curves of groups, such as {names[0]}, which are means of runs"
         raise BadInput(frame.path, "", what, "a chart exported without grouping, with a curve a run")
-    steps, blank = frame.columns[0], np.full(frame.lines, "", object)
-    columns = [np.repeat(np.array(names, object), len(steps)), np.tile(steps, len(names))]
-    for metric in metrics:
-        held = {name.removesuffix(f" - {metric}"): frame.column(name) for name in curves[metric]}
-        columns.append(np.concatenate([held.get(name, blank).astype(object) for name in names]))
+    parts = []
+    for name in names:
+        known = [metric for metric in metrics if f"{name} - {metric}" in frame.names]
+        numbers = {metric: frame.column(f"{name} - {metric}") if metric in known else "" for metric in metrics}
+        parts.append(pd.DataFrame({RUN: name, STEP: frame.columns[0]} | numbers))
+    cells = pd.concat(parts, ignore_index=True).astype(dict.fromkeys((RUN, *metrics), object))
     notes = [f"a curve a run (W&B's chart), {len(names)} runs"]
     averaged = 0
     for name in (name for columns in curves.values() for name in columns):
@@ -191,7 +189,7 @@ def _chart(frame: Frame, metrics: tuple[str, ...], runs: list[str]) -> tuple[Fra
             averaged += sum(low != high for low, high in ends)
     if averaged:
         notes.append(f"{averaged} values are means of several steps, since their __MIN and __MAX differ")
-    return frame.turned([RUN, STEP, *metrics], columns), notes
+    return frame._replace(cells=cells), notes
 
 
 def _a_line_a_value(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list[str]]:
@@ -221,15 +219,17 @@ def _seeds_are_columns(frame: Frame, metric: str, by: str | None, seed: str | No
     numbered = [NUMBERED.fullmatch(names[place]) for place in cells]
     if len(others) != 1 or not cells or not all(numbered) or (seed and has_column(frame, seed)):
         return None
-    name, models = names[others[0]], texts(columns[others[0]])
+    name = names[others[0]]
     of_numbers = is_numeric(columns[others[0]]) and (_is_of_lines(name) or _no_model(name))
     if by != name and (by is not None or of_numbers):
         return None
-    numbers = np.repeat(np.array([match["number"] for match in numbered], object), len(models))
     are = RUN if any((match["word"] or "").lower() in RUN_WORDS for match in numbered) else SEED
     said = f"{are}s are columns: {listed([names[place] for place in cells])}"
-    of_lines = [np.tile(np.array(models, object), len(cells)), numbers]
-    return frame.turned([by or MODEL, are, metric], [*of_lines, _below_each_other(frame, cells)]), [said]
+    numbers = {place: match["number"] for place, match in zip(cells, numbered, strict=True)}
+    arm = by or MODEL
+    long = _below_each_other(frame, numbers, {others[0]: arm}, are, metric)
+    named = long.cells.assign(**{arm: np.array(long.texts(arm), object)})
+    return frame._replace(cells=named[[arm, are, metric]]), [said]
 
 
 def _models_are_columns(frame: Frame, metric: str, by: str | None, seed: str | None) -> tuple[Frame, list[str]] | None:
@@ -246,15 +246,19 @@ def _models_are_columns(frame: Frame, metric: str, by: str | None, seed: str | N
         return None
     if difflib.get_close_matches(metric, names, 1):
         return None
-    heads = [frame.names[place] or RUN for place in of_lines]
-    repeated = [np.repeat(np.array(names, object), frame.lines)]
-    repeated += [np.tile(columns[place], len(models)) for place in of_lines]
-    turned = frame.turned([MODEL, *heads, metric], [*repeated, _below_each_other(frame, models)])
-    return turned, [f"models are columns: {listed(names)}"]
+    heads = {place: frame.names[place] or RUN for place in of_lines}
+    long = _below_each_other(frame, dict(zip(models, names, strict=True)), heads, MODEL, metric)
+    return long, [f"models are columns: {listed(names)}"]
 
 
-def _below_each_other(frame: Frame, places: list[int]) -> np.ndarray:
-    return np.concatenate([frame.columns[place].astype(object) for place in places])
+def _below_each_other(
+    frame: Frame, columns: Mapping[int, str], others: Mapping[int, str], named: str, metric: str
+) -> Frame:
+    """A table with a line for each cell of some columns, by their places: what they are called, and other columns."""
+    cells = frame.cells.set_axis(range(len(frame.names)), axis=1).melt([*others], [*columns])
+    called = cells.pop("variable").map(columns).astype(object)
+    cells.insert(0, "variable", called)
+    return frame._replace(cells=cells.set_axis([named, *others.values(), metric], axis=1))
 
 
 def _is_of_lines(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""How many seeds? The runs that a gain needs, or the gains that a number of runs can show; two arms of equal size.
+"""How many seeds? The runs that a gain needs, for two arms of equal size.
 
 The SD comes from a pilot's metric file or from the user. A pilot's SD is itself uncertain, so values are given with
 their range over the SD's 95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a
@@ -7,11 +7,12 @@ table. Power is exact for normal runs: by noncentral t, over the degrees of free
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+from scipy import stats
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadArgument, BadInput
@@ -23,7 +24,7 @@ from toolnoise.comparison.metric_names import require_directions
 from toolnoise.comparison.metric_runs import Runs, require_own_sessions
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate, sd_interval, standard_deviation
-from toolnoise.stats.significance import LEVEL, MOST_RUNS, POWER, runs_needed
+from toolnoise.stats.significance import LEVEL, MOST_RUNS, runs_needed
 
 # Limits, in SDs, of the differences for which power is computed: nothing changes beyond them, and SciPy is wrong at 0.
 FEWEST_SDS, MOST_SDS = 1e-9, 1000
@@ -48,15 +49,6 @@ def difference_power(runs: Counts, difference: float, sd: float, level: float = 
     return np.where(runs[..., 0] < FEWEST, 0.0, stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1))[()]
 
 
-def detectable_difference(runs: int, level: float = LEVEL, power: float = POWER) -> float:
-    """The difference of means, in SDs, that `runs` runs per arm detect with this power."""
-    high = 1.0  # power grows with the difference
-    while difference_power(runs, high, 1, level) < power:
-        high *= 2
-    found = optimize.brentq(lambda gain: difference_power(runs, gain, 1, level) - power, 0, high, xtol=1e-10)
-    return float(found)
-
-
 def chance_difference(difference: float, sd: float, runs: int, freedom: float | None = None) -> float:
     """Probability that two means of `runs` runs of the same thing differ by this much or more, either way.
 
@@ -66,9 +58,7 @@ def chance_difference(difference: float, sd: float, runs: int, freedom: float | 
     return float(2 * (stats.norm.sf(distance) if freedom is None else stats.t.sf(distance, freedom)))
 
 
-CELL = ("model", "dataset", "hardware", "variant")  # what names a cell in a metric file of a study
-# Numbers of runs to report on by default.
-USUAL_RUNS = (3, 5, 10, 20, 50, 100)
+CELL = 4  # columns that name a cell in a metric file of a study: model, data set, hardware, variant
 POINTS = 100  # in a fraction
 LEAST_POINTS = 1e-6  # no study could show less
 
@@ -94,22 +84,8 @@ class Spread(NamedTuple):
         return f"{number} {self.unit}".strip()
 
 
-class SampleSize(NamedTuple):
-    """The question: `gains` to show or, if there are none, numbers of `runs`."""
-
-    spread: Spread
-    gains: tuple[float, ...]
-    runs: tuple[int, ...]
-    level: float
-    power: float
-
-    def needed(self, gain: float, sd: float) -> int | None:
-        """The fewest runs per arm for a gain, if runs have this SD."""
-        return runs_needed(lambda runs: difference_power(runs, gain, sd, self.level), self.power)
-
-
-def plan(spread: Spread, gains: Sequence[float], runs: Sequence[int], level: float, wanted: float) -> SampleSize:
-    """Check the question."""
+def plan(spread: Spread, gains: Sequence[float], level: float, wanted: float) -> dict[str, Any]:
+    """The runs that gains need, for programs; null where no number would do, or an interval is not known."""
     in_points, share = spread.unit == "points", "a share between 0 and 1, such as 0.05"
     least, most = (LEAST_POINTS, POINTS) if in_points else (1e-300, math.inf)
     points = f"points from 0.000001 to {POINTS}, such as 0.3" if in_points else "more than 0"
@@ -118,64 +94,61 @@ def plan(spread: Spread, gains: Sequence[float], runs: Sequence[int], level: flo
         ("power", [wanted], lambda value: 0 < value < 1, share),
         ("power", [wanted], lambda value: value > level, f"more than the level, {level:g}"),
         ("gain", gains, lambda value: least <= value <= most, points),
-        ("runs", runs, lambda value: 2 <= value <= MOST_RUNS, f"2 to {MOST_RUNS} runs per arm"),
     ):
         for value in values:
             if not fits(value):
                 raise BadArgument(name, f"found {value:g}", allowed)
-    return SampleSize(spread, tuple(gains), tuple(runs or (() if gains else USUAL_RUNS)), level, wanted)
+    if not gains:
+        raise BadArgument("gain", "missing", points)
+    bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True))
+    return {
+        "unit": "percentage points" if in_points else spread.quantity,
+        "level": level,
+        "power": wanted,
+        "sd": bounds | {"runs": spread.runs, "source": spread.source},
+        **({"read": list(spread.notes)} if spread.notes else {}),
+        "needed": [_needed(spread, gain, level, wanted) for gain in gains],
+    }
 
 
-def spread_of(
-    pilot_files: Sequence[str] | None, wanted: dict[str, str | None], sd: float | None, sd_runs: int | None
-) -> Spread:
+def spread_of(pilot_files: Sequence[str] | None, arm: Sequence[str], sd: float | None, sd_runs: int | None) -> Spread:
     """The SD of a pilot, or a given one; options that belong to another source are refused."""
     if pilot_files and sd is not None:
         raise BadArgument("sd", "given with pilot", "one of the two")
     if sd is None and sd_runs is not None:
         raise BadArgument("sd_runs", "given without sd", "it is the number of runs behind that SD")
     if not pilot_files:
-        for key, name in wanted.items():
-            if name is not None:
-                raise BadArgument(key, "given without pilot", "it chooses a cell of that file")
+        if arm:
+            raise BadArgument("arm", "given without pilot", "it chooses a cell of that file")
         if sd is None:
             raise BadArgument("sd", "missing: how many runs depends on the SD", "pilot or sd")
-        return guessed(sd, sd_runs)
+        if not LEAST_POINTS <= sd <= POINTS:
+            raise BadArgument("sd", f"found {sd:g}", "points from 0.000001 to 100, such as 0.25")
+        if sd_runs is not None and not 2 <= sd_runs <= MOST_RUNS:
+            raise BadArgument("sd_runs", f"found {sd_runs}", f"2 to {MOST_RUNS} runs")
+        return Spread(Estimate(sd) if sd_runs is None else sd_interval(sd, sd_runs), sd_runs, "as given")
     if len(pilot_files) > 1:
         raise BadArgument("pilot", f"found {len(pilot_files)} files", "one, or tables with metric")
-    return pilot(pilot_files[0], wanted)
+    return pilot(pilot_files[0], arm)
 
 
-def guessed(sd: float, runs: int | None = None) -> Spread:
-    """An SD in percentage points from the user; its number of runs gives it an interval."""
-    if not LEAST_POINTS <= sd <= POINTS:
-        raise BadArgument("sd", f"found {sd:g}", "points from 0.000001 to 100, such as 0.25")
-    if runs is None:
-        return Spread(Estimate(sd, math.nan, math.nan), None, "as given")
-    if not 2 <= runs <= MOST_RUNS:
-        raise BadArgument("sd_runs", f"found {runs}", f"2 to {MOST_RUNS} runs")
-    return Spread(sd_interval(sd, runs), runs, "as given")
-
-
-def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
-    """The SD of accuracy of one cell of a metric file; `wanted` must match exactly one cell."""
+def pilot(path: str, arm: Sequence[str]) -> Spread:
+    """The SD of accuracy of one cell of a metric file, the only one that has the words of `arm` in its name."""
     with files.readable(path, "a metric file"):
         if not files.read_bytes(path).startswith(metric_files.VERSION[:-1].encode()):
             raise BadInput(path, "", "found no metrics of a study", "with metric, a table of runs")
     rows = metric_files.read(path, STABILITY)
     rows = rows[(rows["metric"] == "accuracy_sd") & (rows["group"] == "all")]
     lines = list(rows.itertuples(index=False))
-    cells = [dict(zip(CELL, line[: len(CELL)], strict=True)) for line in lines]
+    cells = ["/".join(line[:CELL]) for line in lines]
     if not cells:
         raise BadInput(path, "cells", "none with an accuracy", "the SD of another metric may be given as sd")
-    wanted = {key: name for key, name in wanted.items() if name is not None}
-    matching = [number for number, cell in enumerate(cells) if wanted.items() <= cell.items()]
+    words = {word for each in arm for word in each.split("/")}
+    matching = [number for number, cell in enumerate(cells) if words <= {*cell.split("/")}]
     if len(matching) != 1:
-        asked = ", ".join(f"{key} {name}" for key, name in wanted.items()) or "no choice given"
-        allowed = "choose by model, dataset, hardware and variant one of "
-        allowed += ", ".join("/".join(cell.values()) for cell in cells)
-        raise BadInput(path, "cells", f"{len(matching) or 'none'} with {asked}", allowed)
-    row, name = lines[matching[0]], "/".join(cells[matching[0]].values())
+        what = f"{len(matching) or 'none'} with {' '.join(arm) or 'no choice given'}"
+        raise BadInput(path, "cells", what, f"choose by arm one of {', '.join(cells)}")
+    row, name = lines[matching[0]], cells[matching[0]]
     if row.n_runs < 2:
         raise BadInput(path, name, f"{row.n_runs} runs", "an SD needs 2 or more")
     if row.value == 0:
@@ -239,62 +212,37 @@ def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
     return 2 * float(np.cov(first, second)[0, 1]) ** 2 / (plan.shared - 1)
 
 
-def as_json(question: SampleSize) -> dict[str, Any]:
-    """The plan for programs; null: so many runs cannot show it, or it needs an SD or interval that was not given."""
-    spread = question.spread
-    bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True))
-    return {
-        "unit": "percentage points" if spread.unit == "points" else spread.quantity,
-        "level": question.level,
-        "power": question.power,
-        "sd": bounds | {"runs": spread.runs, "source": spread.source},
-        **({"read": list(spread.notes)} if spread.notes else {}),
-        "needed": [_needed(question, gain) for gain in question.gains],
-        "shown": [_shown(question, runs) for runs in question.runs],
-    }
-
-
-def as_text(question: SampleSize, values: dict[str, Any]) -> str:
+def as_text(spread: Spread, values: dict[str, Any]) -> str:
     """The plan, for a person."""
-    return "\n".join(_lines(question, values))
+    return "\n".join(_lines(spread, values))
 
 
-def _lines(question: SampleSize, values: dict[str, Any]) -> Iterator[str]:
-    spread = question.spread
+def _lines(spread: Spread, values: dict[str, Any]) -> Iterator[str]:
     yield from spread.notes
     interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
     sd = spread.with_unit(f"{spread.sd.value:.3g}")
     yield f"SD of {spread.quantity}, {spread.source}: {sd}{interval}"
-    tests = f"two-sided tests at level {question.level:.3g}, power {question.power:.3g}"
+    tests = f"two-sided tests at level {values['level']:.3g}, power {values['power']:.3g}"
     yield f"Two arms with equal numbers of runs; {tests}."
-    if question.gains:
-        sizes = [spread.with_unit(f"{gain:g}") for gain in question.gains]
-        rows = [
-            (f"a gain of {size}", _ranged(entry, "runs_per_arm", f"over {MOST_RUNS:,}"))
-            for size, entry in zip(sizes, values["needed"], strict=True)
-        ]
-        yield from ("", *aligned([("claim", "runs per arm"), *rows]))
-    if question.runs:
-        rows = [(str(entry["runs_per_arm"]), _ranged(entry, "gain", "none")) for entry in values["shown"]]
-        yield from ("", *aligned([("runs per arm", f"a gain, {spread.unit or spread.quantity}"), *rows]))
-    for gain, entry in zip(question.gains, values["needed"], strict=True):
+    sizes = [spread.with_unit(f"{entry['size']:g}") for entry in values["needed"]]
+    rows = [(f"a gain of {size}", _ranged(entry)) for size, entry in zip(sizes, values["needed"], strict=True)]
+    yield from ("", *aligned([("claim", "runs per arm"), *rows]))
+    for size, entry in zip(sizes, values["needed"], strict=True):
         yield ""
-        yield f"Without any change, two arms differ by {spread.with_unit(f'{gain:g}')} or more, in either direction,"
+        yield f"Without any change, two arms differ by {size} or more, in either direction,"
         for chance in entry["by_chance"]:
             runs = "one run" if chance["runs_per_arm"] == 1 else f"{chance['runs_per_arm']} runs"
             yield f"  in {_percent(chance['share'])} % of cases with {runs} each"
 
 
-def _ranged(entry: dict[str, Any], key: str, none: str) -> str:
-    """A number of runs, or what these show, over the SD's interval; `none` stands for what does not exist."""
-    ends = (entry.get(f"{key}{end}", math.nan) for end in ("", "_low", "_high"))
-    value, low, high = (none if each is None else _short(each) for each in ends)
-    return f"{value} ({low} to {high})" if low and (key == "runs_per_arm" or none not in (low, high)) else value
-
-
-def _short(number: float) -> str:
-    """A number of runs, or three digits; nothing for NaN."""
-    return f"{number:,}" if isinstance(number, int) else "" if math.isnan(number) else f"{number:.3g}"
+def _ranged(entry: dict[str, Any]) -> str:
+    """A number of runs, over the SD's interval if there is one."""
+    value, *ends = (
+        f"over {MOST_RUNS:,}" if entry[name] is None else f"{entry[name]:,}"
+        for name in ("runs_per_arm", "runs_per_arm_low", "runs_per_arm_high")
+        if name in entry
+    )
+    return f"{value} ({' to '.join(ends)})" if ends else value
 
 
 def _percent(share: float) -> str:
@@ -303,26 +251,19 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.2g}"
 
 
-def _needed(question: SampleSize, gain: float) -> dict[str, Any]:
-    spread = question.spread
-    entry = {"claim": "gain", "size": gain, "runs_per_arm": question.needed(gain, spread.sd.value)}
-    if spread.runs:
-        _, low, high = spread.sd
-        entry |= {"runs_per_arm_low": question.needed(gain, low), "runs_per_arm_high": question.needed(gain, high)}
+def _needed(spread: Spread, gain: float, level: float, wanted: float) -> dict[str, Any]:
+    """The fewest runs per arm for a gain, also if runs have the SDs at the ends of its interval."""
+    entry: dict[str, Any] = {"claim": "gain", "size": gain}
+    for end, sd in zip(("", "_low", "_high"), spread.sd if spread.runs else spread.sd[:1], strict=False):
+        entry[f"runs_per_arm{end}"] = runs_needed(
+            partial(difference_power, difference=gain, sd=sd, level=level), wanted
+        )
     freedom = (spread.runs - 1 if spread.runs else None) if spread.freedom is None else spread.freedom
     shares = {
         runs: chance_difference(gain, spread.sd.value, runs, freedom)
         for runs in (1, spread.of_an_arm or spread.runs or 1)
     }
     return entry | {"by_chance": [{"runs_per_arm": runs, "share": share} for runs, share in shares.items()]}
-
-
-def _shown(question: SampleSize, runs: int) -> dict[str, Any]:
-    entry, spread = {"runs_per_arm": runs}, question.spread
-    in_sds = detectable_difference(runs, question.level, question.power) if runs >= FEWEST else math.nan
-    for end, sd in zip(("", "_low", "_high"), spread.sd, strict=True):
-        entry[f"gain{end}"] = _defined(in_sds * sd)
-    return entry
 
 
 def _defined(value: float) -> float | None:

@@ -8,18 +8,20 @@ their numbers if their names have some; those of further tasks, as lm-evaluation
 further questions of these runs.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import pandas as pd
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.files import require_plain
 from toolnoise.comparison import arms as arms_on_examples
+from toolnoise.comparison import inspect_logs, question_logs
 from toolnoise.comparison.arms import is_dump
-from toolnoise.comparison.evals import inspect_logs, lines
-from toolnoise.comparison.evals.lines import Asked, Log, Scored
 from toolnoise.comparison.metric_names import files_of, require_one_scale, require_pairs, run_numbers
+from toolnoise.comparison.question_logs import Asked, Log
 from toolnoise.comparison.table_files import first_object, is_zipped
 from toolnoise.comparison.table_rows import by_number
 from toolnoise.formulas.outcomes import NUMBERS
@@ -30,7 +32,10 @@ ENDS = ((".jsonl", ".eval"), (".json",), (".csv",))
 
 Reader = Callable[[str, Asked], Log]
 # Of a file whose content says nothing, such as a damaged one.
-BY_NAME: dict[str, Reader] = {".jsonl": lines.read_harness_samples, ".eval": inspect_logs.read_inspect_log}
+BY_NAME: dict[str, Reader] = {
+    ".jsonl": question_logs.read_harness_samples,
+    ".eval": inspect_logs.read_inspect_log,
+}
 
 
 def sniff(
@@ -44,7 +49,8 @@ def sniff(
     """What arms are, by the paths of each and by these options."""
     reader = reader_of(next(iter(files_of_logs(arms[0][0])), "")) if arms else None
     # One file of JSON lines may be a table of all arms.
-    if arms and (correct or (reader is not None and (len(arms) > 1 or reader is not lines.read_score_table))):
+    is_log = reader is not None and (len(arms) > 1 or reader is not question_logs.read_score_table)
+    if arms and (correct or is_log):
         return "questions"
     if cluster:
         what = f"found predictions or numbers{f' in {arms[0][0]}' if arms else ''}"
@@ -56,20 +62,20 @@ def sniff(
 
 def reader_of(path: str) -> Reader | None:
     """What reads a log; None where a file's content is no log."""
-    suffix = Path(path).suffix
+    by_name = BY_NAME.get(Path(path).suffix)
     if not Path(path).is_file():
-        return BY_NAME.get(suffix)
+        return by_name
     if is_zipped(path):
-        return inspect_logs.read_inspect_log if inspect_logs.is_zip(path) else BY_NAME.get(suffix)
+        return inspect_logs.read_inspect_log if inspect_logs.is_zip(path) else by_name
     found = first_object(path)
     if found is None:
-        return BY_NAME.get(suffix)
-    if lines.is_harness_line(found):
-        return lines.read_harness_samples
+        return by_name
+    if question_logs.is_harness_line(found):
+        return question_logs.read_harness_samples
     if inspect_logs.is_json(path):
         return inspect_logs.read_inspect_log
     # What goes on below its first line is no log, such as the index of a study's dump.
-    return lines.read_score_table if found else BY_NAME.get(suffix)
+    return question_logs.read_score_table if found else by_name
 
 
 def files_of_logs(given: str) -> list[str]:
@@ -78,10 +84,8 @@ def files_of_logs(given: str) -> list[str]:
     if not Path(given).is_dir():
         return files_of(given)
     inside = sorted(str(file) for file in Path(given).iterdir() if file.is_file())
-    for ends in ENDS:
-        if files := [file for file in inside if file.endswith(ends)]:
-            return files
-    return []
+    of_ends = ([file for file in inside if file.endswith(ends)] for ends in ENDS)
+    return next(filter(None, of_ends), [])
 
 
 def kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
@@ -96,60 +100,51 @@ def kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
     return asked
 
 
-class Runs(NamedTuple):
-    """An arm: the samples of each run, and the runs' names where files have them."""
-
-    file: str
-    metric: str
-    how: Sequence[str]
-    runs: Sequence[Sequence[Scored]]
-    names: Sequence[str] | None
-
-
-def read_logs_of_arms(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> list[Runs]:
+def read_logs_of_arms(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> list[Log]:
     """The arms, which all have one score and, if they are paired, the same runs."""
     arms = [read_logs_of_arm(arm, asked) for arm in given]
     _require_one_score(arms)
-    require_one_scale({arm.file: _scores(row for run in arm.runs for row in run) for arm in arms})
+    require_one_scale({arm.file: arm.scores for arm in arms})
     if paired:
         named = [(arm.names, arm.file) for arm in arms if arm.names is not None]
-        require_pairs([len(arm.runs) for arm in arms], named, fewest=2)
+        require_pairs([arm.samples["run"].nunique() for arm in arms], named, fewest=2)
     return arms
 
 
-def read_logs_of_arm(given: Sequence[str], asked: Asked) -> Runs:
+def read_logs_of_arm(given: Sequence[str], asked: Asked) -> Log:
     """The runs of an arm."""
-    logs = [(reader_of(path) or lines.read_score_table)(path, asked) for each in given for path in files_of_logs(each)]
+    paths = [path for each in given for path in files_of_logs(each)]
+    logs = [(reader_of(path) or question_logs.read_score_table)(path, asked) for path in paths]
     if not logs:
         raise BadInput(given[0], "", "found no logs", "files of .jsonl, .eval, .json or .csv")
     for log in logs:
-        if not log.rows:
+        if log.samples.empty:
             raise BadInput(log.file, "", "found no samples", "a log with samples")
     _require_one_score(logs)
-    of_runs = [_by_run(log) for log in logs]
-    how = list(dict.fromkeys(log.how for log in logs))
-    if len(logs) == 1:
-        runs = of_runs[0]
-        return Runs(logs[0].file, logs[0].metric, how, list(runs.values()), list(runs) if len(runs) > 1 else None)
-    for log, runs in zip(logs, of_runs, strict=True):
-        if len(runs) > 1:
+    first, *others = logs
+    if not others:
+        runs = first.samples["run"].unique().tolist()
+        names = [runs[place] for place in by_number(runs)]
+        numbered = first.samples.assign(run=first.samples["run"].map(names.index))
+        named = names if len(names) > 1 else None
+        return first._replace(samples=numbered.sort_values("run", kind="stable"), names=named)
+    for log in logs:
+        if len(log.samples["run"].unique()) > 1:
             raise BadInput(log.file, "", "found several runs", f"one run in each of {len(logs)} files")
     by_task = {task: [log for log in logs if log.task == task] for task in dict.fromkeys(log.task for log in logs)}
     if len({len(each) for each in by_task.values()}) > 1:
         said = ", ".join(f"{len(each)} of {task or 'no name'}" for task, each in by_task.items())
         raise BadInput(given[0], "", f"found logs of several tasks: {said}", "a log of each task for each run")
     for of_task in by_task.values():
-        require_one_scale({log.file: _scores(log.rows) for log in of_task})
+        require_one_scale({log.file: log.scores for log in of_task})
     by_task, names = _in_order(by_task)
-    runs = [
-        [
-            row._replace(question=f"{log.task}/{row.question}") if len(by_task) > 1 else row
-            for log in of_run
-            for row in log.rows
-        ]
-        for of_run in zip(*by_task.values(), strict=True)
+    samples = [
+        log.samples.assign(run=place, question=f"{log.task}/" * (len(by_task) > 1) + log.samples["question"])
+        for place, of_run in enumerate(zip(*by_task.values(), strict=True))
+        for log in of_run
     ]
-    return Runs(f"{logs[0].file} ... {logs[-1].file}", logs[0].metric, how, runs, names)
+    how = list(dict.fromkeys(how for log in logs for how in log.how))
+    return Log(f"{first.file} ... {logs[-1].file}", first.metric, how, pd.concat(samples), names=names)
 
 
 def _in_order(by_task: Mapping[str, Sequence[Log]]) -> tuple[dict[str, list[Log]], list[str] | None]:
@@ -165,31 +160,18 @@ def _in_order(by_task: Mapping[str, Sequence[Log]]) -> tuple[dict[str, list[Log]
     return {task: [logs[place] for place in by_number(named[task])] for task, logs in by_task.items()}, ordered[first]
 
 
-def _require_one_score(read_so_far: Sequence[Log | Runs]) -> None:
-    first = read_so_far[0]
-    for each in read_so_far:
+def _require_one_score(logs: Sequence[Log]) -> None:
+    first = logs[0]
+    for each in logs:
         if each.metric != first.metric:
             what = f"found the score {each.metric}, and {first.metric} in {first.file}"
             raise BadInput(each.file, "", what, "one score in all files")
 
 
-def _scores(rows: Iterable[Scored]) -> list[float]:
-    return [row.score for row in rows if row.score is not None]
-
-
 def _names(logs: Sequence[Log]) -> list[str] | None:
     """The name of the one run in each of several files: in a column, or the number in the file's name."""
-    within = [log.rows[0].run for log in logs]
+    within = [log.samples["run"].iloc[0] for log in logs]
     if "" not in within and len(set(within)) == len(within) > 1:
         return within
     numbers = run_numbers([log.file for log in logs])
     return None if numbers is None else [str(number) for number in numbers]
-
-
-def _by_run(log: Log) -> dict[str, list[Scored]]:
-    """The samples of each run in a file, in the order of the runs' numbers."""
-    runs: dict[str, list[Scored]] = {}
-    for row in log.rows:
-        runs.setdefault(row.run, []).append(row)
-    names = list(runs)
-    return {names[place]: runs[names[place]] for place in by_number(names)}

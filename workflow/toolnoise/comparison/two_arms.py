@@ -15,12 +15,12 @@ the variance counts twice, once for itself and once since the weight makes the e
 Harville 1984; Kenward and Roger 1997).
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, special, stats
 
+from toolnoise.comparison.designs import Compared
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.significance import UNDECIDED, Result, cautious, equal_arms, holm, t_test
 
@@ -93,10 +93,12 @@ def probability_of_improvement(a: np.ndarray, b: np.ndarray, pairs: int = 0) -> 
     return Estimate(chance, float(low), float(high))
 
 
-def adjusted(comparisons: Sequence[Any]) -> list[Any]:
+def adjusted(comparisons: list[Compared]) -> list[Compared]:
     """Comparisons of arms with their p-values adjusted by Holm, too."""
     pvalues = holm(np.array([each.pvalue for each in comparisons])).tolist()
-    return [each._replace(pvalue_holm=pvalue) for each, pvalue in zip(comparisons, pvalues, strict=True)]
+    for each, pvalue in zip(comparisons, pvalues, strict=True):
+        each.pvalue_holm = pvalue
+    return comparisons
 
 
 def good_flips(right_a: np.ndarray, right_b: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ OPTIONS += ("trace", "resume", "resume_command", "checkpoint", "stop_at", "limit
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.api.check import check
+    from toolnoise.api.study import check
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
     checked = check(words, **{name: getattr(options, name) for name in OPTIONS})

@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> None:
     wanted = {name: getattr(options, name) for name in ASKED}
     for name, value in wanted.items():
         if name not in known and value not in (None, False):
-            of_tables = f"--{name}".replace("_", "-") in {*READING, "--against", "--all-pairs"}
+            of_tables = f"--{name}".replace("_", "-") in {*READING, "--against"}
             raise BadArgument(name, f"is not for {kind}", "leave it out" + ", or metric, too" * of_tables)
     wanted |= {name: direction(wanted[name]) for name in ("lower", "higher")}
     if kind == "questions" and len(options.metric or ()) > 1:
@@ -76,8 +76,6 @@ def _run(options: argparse.Namespace) -> None:
     if kind == "questions":
         wanted["metric"] = next(iter(options.metric or ()), None)
     found = function(*given, **{name: value for name, value in wanted.items() if name in known - {"correct", "values"}})
-    if options.figure:
-        found.write_figure(options.figure)
     for form in filter(options.__dict__.get, ("markdown", "latex")):
         show("\n\n".join(map(getattr(comparison_text, form), found.printed)))
         return
@@ -117,13 +115,11 @@ VERB = Verb(
         "--paired": flag("run s of every method has the same start and order"),
         **READING,
         "--against": option("ARM", "of tables: the baseline (the first arm), or previous: the arm before"),
-        "--all-pairs": flag("of tables: compare every two arms"),
-        "--figure": option("FILE", "draw the differences with their intervals: .svg, .png or .pdf"),
         **{f"--{name}": says for name, says in PRINTING.items()},
     },
 )
 ASKED = [
     name.removeprefix("--").replace("-", "_")
     for name in VERB.arguments
-    if name.startswith("--") and name.removeprefix("--") not in {"arm", "figure", *PRINTING}
+    if name.startswith("--") and name.removeprefix("--") not in {"arm", *PRINTING}
 ]

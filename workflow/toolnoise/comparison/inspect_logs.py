@@ -19,8 +19,18 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, read_bytes, readable
-from toolnoise.comparison.evals.lines import OF_LOGS, Asked, Log, Scored, chosen_score, digest, field_text, score_number
 from toolnoise.comparison.metric_names import listed
+from toolnoise.comparison.question_logs import (
+    OF_LOGS,
+    Asked,
+    Log,
+    Scored,
+    chosen_score,
+    digest,
+    field_text,
+    samples_of,
+    score_number,
+)
 from toolnoise.comparison.table_files import is_zipped
 
 WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -71,7 +81,7 @@ def read_inspect_log(path: str, asked: Asked) -> Log:
     status = header.get("status", "success")
     model = f" of {about['model']}" if isinstance(about.get("model"), str) else ""
     how = f"read as a log of Inspect{model}: {metric}" + (f"; its status is {status}" if status != "success" else "")
-    return Log(path, task, metric, how, rows)
+    return Log(path, metric, [how], samples_of(rows), task)
 
 
 def _object(path: str, key: str, content: bytes) -> dict[str, Any]:

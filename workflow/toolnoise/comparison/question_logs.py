@@ -21,6 +21,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from toolnoise.base.errors import BadInput, Spelling
 from toolnoise.comparison.known_names import QUESTION_ANSWERS, QUESTION_SAMPLES, QUESTION_SCORES, STEPS
 from toolnoise.comparison.metric_names import listed
@@ -53,13 +55,27 @@ class Scored(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A file: the task and the metric it is of, how it was read, and what it has."""
+    """What a file has, or all files of an arm: the metric and the task it is of, and how it was read.
+
+    `samples` has a line for each `Scored`. Runs of an arm are numbered from 0, and have `names` if the files say some.
+    """
 
     file: str
-    task: str
     metric: str
-    how: str
-    rows: Sequence[Scored]
+    how: Sequence[str]
+    samples: pd.DataFrame
+    task: str = ""
+    names: Sequence[str] | None = None
+
+    @property
+    def scores(self) -> list[float]:
+        """All scores."""
+        return self.samples["score"].dropna().tolist()
+
+
+def samples_of(rows: Iterable[Scored]) -> pd.DataFrame:
+    """Samples as a frame."""
+    return pd.DataFrame(list(rows), columns=Scored._fields, dtype=object)
 
 
 def score_number(path: str, key: str, value: Any) -> float:
@@ -145,7 +161,7 @@ def read_harness_samples(path: str, asked: Asked) -> Log:
                 raise BadInput(path, key, f"found no {metric}", "the same metrics in every line")
             rows.append(about._replace(score=score_number(path, key, metrics[metric])))
     shown = f"{metric},{wanted}" if len(filters) > 1 else metric
-    return Log(path, task, shown, f"read as samples of lm-evaluation-harness: {shown}", rows)
+    return Log(path, shown, [f"read as samples of lm-evaluation-harness: {shown}"], samples_of(rows), task)
 
 
 def _metrics(line: dict[str, Any]) -> dict[str, float]:
@@ -210,7 +226,7 @@ def read_score_table(path: str, asked: Asked) -> Log:
         for place, value in enumerate(scores)
     ]
     alone = "" if questions else ", without a column of questions: each line is taken for one, in the same order"
-    return Log(path, "", score, f"read as a table: {score}{alone}", rows)
+    return Log(path, score, [f"read as a table: {score}{alone}"], samples_of(rows))
 
 
 def _columns(path: str) -> Columns:

@@ -9,9 +9,10 @@ run.
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
@@ -19,15 +20,12 @@ from toolnoise.comparison import comparison_text, crossed, designs
 from toolnoise.comparison.comparison import counted_once
 from toolnoise.comparison.comparison_text import PERCENT, Block
 from toolnoise.comparison.crossed import mean_error
-from toolnoise.comparison.evals.lines import Scored
+from toolnoise.comparison.designs import Compared
 from toolnoise.comparison.metric_names import NAMES
-from toolnoise.comparison.sniff import Runs
+from toolnoise.comparison.question_logs import Log
 from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Way = Literal["paired", "independent", "two runs", "one run", "same runs"]
 # Ways in which intervals are about these runs alone.
@@ -39,68 +37,22 @@ ASSUMED = {
 LEAST_SHARE = 0.5  # of all questions, both arms must have
 
 
-class LogArm(NamedTuple):
-    """One side alone: its different runs, the fewest and the most samples of a question in a run, the mean score.
-
-    Churn is the share of answers that differ between two runs, and between two samples of a run.
-    """
-
-    name: str
-    file: str
-    n_runs: int
-    n_samples: tuple[int, int]
-    mean: float
-    churn_runs: Estimate | None
-    churn_samples: Estimate | None
-
-    @property
-    def n_draws(self) -> int:
-        """The number of runs."""
-        return self.n_runs
-
-
-class LogComparison(NamedTuple):
-    """Two arms and their differences.
-
-    `difference` is over all draws that there are enough of. `way` says whether runs are: "one run" an arm is not, nor
-    are "two runs" that are no pairs (`designs.FEWEST`). Of paired arms, `n_pairs` counts pairs; those with an equal
-    run are one. Groups are the values of `cluster`; without it, each question is one. `shares` says that scores lie
-    from 0 to 1.
-    """
-
-    metric: str
-    shares: bool
-    n_questions: int
-    cluster: str | None
-    n_groups: int
-    n_left_out: int
-    n_unscored: int
-    a: LogArm
-    b: LogArm
-    way: Way
-    n_pairs: int
-    n_in_both: int
-    notes: list[str]
-    difference: Estimate
-    pvalue: float
-    pvalue_holm: float
-    difference_over_questions: Estimate
-    difference_over_runs: Estimate
-    churn: Estimate | None
-    good_flips: Estimate | None
-    bad_flips: Estimate | None
-
-
-def compare_all(arms: Sequence[Runs], cluster: str | None = None, *, paired: bool = False) -> list[LogComparison]:
+def compare_all(arms: Sequence[Log], cluster: str | None = None, *, paired: bool = False) -> list[Compared]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
-    Runs of paired arms share their seeds in turn.
+    Log of paired arms share their seeds in turn.
     """
     named = zip(NAMES[1:], arms[1:], strict=False)
     return adjusted([_compare(arms[0], other, name, cluster, paired=paired) for name, other in named])
 
 
-def _compare(first: Runs, other: Runs, name: str, cluster: str | None, *, paired: bool) -> LogComparison:
+def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: bool) -> Compared:
+    """Two arms: `difference` is over all draws that there are enough of.
+
+    `way` says whether runs are: "one run" an arm is not, nor are "two runs" that are no pairs (`designs.FEWEST`). Of
+    paired arms, `n_pairs` counts pairs; those with an equal run are one. Groups are the values of `cluster`; without
+    it, each question is one. `shares` says that scores lie from 0 to 1.
+    """
     contents = [_contents(arm) for arm in (first, other)]
     samples, lengths, left_out, unscored = align(first, other, cluster)
     once = [[of.index(content) for content in dict.fromkeys(of)] for of in contents]
@@ -122,48 +74,50 @@ def _compare(first: Runs, other: Runs, name: str, cluster: str | None, *, paired
     most = (-1.0, 1.0) if shares else (-np.inf, np.inf)
     texts = _has_answers(a) and _has_answers(b)
     means = [of.mean(axis=0) for of in scores]
-    flips = [None, None]
+    good, bad = None, None
     if samples["score"].isin((0, 1)).all():
-        flips = [_share(of, lengths) for of in ((1 - means[0]) * means[1], means[0] * (1 - means[1]))]
-    return LogComparison(
-        other.metric,
-        shares,
-        len(means[0]),
-        cluster,
-        len(lengths),
-        left_out,
-        unscored,
-        _arm("A", first, a, scores[0], lengths),
-        _arm(name, other, b, scores[1], lengths),
-        way,
-        len(scores[0]) if paired and not alone else 0,
-        same,
-        [*_equal_runs(first, contents[0], "A"), *_equal_runs(other, contents[1], name), *_notes(first, other, name)],
-        result.effect.within(*most),
-        result.pvalue,
-        result.pvalue,
-        of_these.effect.within(*most),
-        crossed.over_runs(squares).within(*most),
-        _share(_churn_of_arms(a, b), lengths) if texts else None,
-        *flips,
+        good, bad = (_share(of, lengths) for of in ((1 - means[0]) * means[1], means[0] * (1 - means[1])))
+    return Compared(
+        metric=other.metric,
+        shares=shares,
+        n_questions=len(means[0]),
+        cluster=cluster,
+        n_groups=len(lengths),
+        n_left_out=left_out,
+        n_unscored=unscored,
+        a=_arm("A", first, a, scores[0], lengths),
+        b=_arm(name, other, b, scores[1], lengths),
+        way=way,
+        n_pairs=len(scores[0]) if paired and not alone else 0,
+        n_in_both=same,
+        notes=[
+            *_equal_runs(first, contents[0], "A"),
+            *_equal_runs(other, contents[1], name),
+            *_notes(first, other, name),
+        ],
+        difference=result.effect.within(*most),
+        pvalue=result.pvalue,
+        pvalue_holm=result.pvalue,
+        difference_over_questions=of_these.effect.within(*most),
+        difference_over_runs=crossed.over_runs(squares).within(*most),
+        churn=_share(_churn_of_arms(a, b), lengths) if texts else None,
+        good_flips=good,
+        bad_flips=bad,
     )
 
 
-def align(a: Runs, b: Runs, cluster: str | None) -> tuple["pd.DataFrame", np.ndarray, int, int]:
+def align(a: Log, b: Log, cluster: str | None) -> tuple[pd.DataFrame, np.ndarray, int, int]:
     """The samples of both arms on the questions that all runs have; `arm`, `run` and `question` are places.
 
     Questions of a group stand together: so many are alike in turn. So many are left out, and samples have no score.
     """
-    import pandas as pd
-
-    every = [(arm, run, *row) for arm, of in enumerate((a, b)) for run, rows in enumerate(of.runs) for row in rows]
-    table = pd.DataFrame(every, columns=["arm", "run", "question", "score", "name", *Scored._fields[3:]])
+    table = pd.concat([of.samples.assign(arm=arm) for arm, of in enumerate((a, b))], ignore_index=True)
     scored = table[table["score"].notna()]
     for arm, of in enumerate((a, b)):
         _require_once(of, scored[scored["arm"] == arm])
     of_questions = scored.groupby("question", sort=False)
     runs = scored.drop_duplicates(["question", "arm", "run"]).groupby("question", sort=False).size()
-    in_all = runs == len(a.runs) + len(b.runs)
+    in_all = runs == sum(of.samples["run"].nunique() for of in (a, b))
     # Under one name, all runs must mean the same.
     shared = in_all & (of_questions["content"].nunique() < 2)
     if shared.sum() < LEAST_SHARE * len(shared) or shared.sum() < 2:
@@ -185,9 +139,9 @@ def align(a: Runs, b: Runs, cluster: str | None) -> tuple["pd.DataFrame", np.nda
     return kept, np.bincount(places), int((~shared).sum()), int(table["score"].isna().sum())
 
 
-def _require_once(arm: Runs, scored: "pd.DataFrame") -> None:
+def _require_once(arm: Log, scored: pd.DataFrame) -> None:
     """Refuse a run without a score, and a sample of a question that is there twice."""
-    if len(scored["run"].unique()) < len(arm.runs):
+    if scored["run"].nunique() < arm.samples["run"].nunique():
         raise BadInput(arm.file, "", "found no sample with a score", "a log with scores")
     sizes = scored.groupby(["run", "question", "sample"]).size()
     if sizes.max() > 1:
@@ -197,7 +151,7 @@ def _require_once(arm: Runs, scored: "pd.DataFrame") -> None:
         raise BadInput(arm.file, which, f"found {sizes.max()} times", allowed)
 
 
-def _groups(a: Runs, b: Runs, scored: "pd.DataFrame") -> "pd.Series":
+def _groups(a: Log, b: Log, scored: pd.DataFrame) -> pd.Series:
     """The group of each question, which all runs agree on."""
     of_questions = scored.groupby("question", sort=False)["cluster"]
     counts = of_questions.nunique()
@@ -209,7 +163,7 @@ def _groups(a: Runs, b: Runs, scored: "pd.DataFrame") -> "pd.Series":
     return of_questions.first()
 
 
-def _scores(samples: "pd.DataFrame") -> np.ndarray:
+def _scores(samples: pd.DataFrame) -> np.ndarray:
     """The mean score of each run and question of an arm, [R, Q]."""
     groups = samples.groupby(["run", "question"])["score"]
     # Computed relative to the first sample, so that the mean of equal scores is exactly that score.
@@ -223,7 +177,7 @@ def _of_draws(
 ) -> list[np.ndarray]:
     """The mean scores of each draw, with equal runs once: of paired runs, one with an equal run in it."""
     drawn = [designs.assumed(len(of), paired=paired) for of in contents]
-    # Runs of two arms may agree by chance, so they are never taken for one.
+    # Log of two arms may agree by chance, so they are never taken for one.
     named = [(arm, content) for arm, of in enumerate(contents) for content in of]
     units = np.split(draws.merged(np.concatenate(draws.units(*drawn)), named), [len(contents[0])])
     found = []
@@ -233,17 +187,22 @@ def _of_draws(
     return found
 
 
-def _contents(arm: Runs) -> list[Hashable]:
+def _contents(arm: Log) -> list[Hashable]:
     """What each run has, by which equal runs are known."""
-    return [frozenset((row.question, row.sample, row.score, row.answer) for row in run) for run in arm.runs]
+    of_runs = arm.samples.groupby("run")[["question", "sample", "score", "answer"]]
+    return [frozenset(of.itertuples(index=False, name=None)) for _, of in of_runs]
 
 
-def _equal_runs(arm: Runs, contents: Sequence[Hashable], name: str) -> list[str]:
-    answered = any(row.answer is not None for run in arm.runs for row in run)
+def _equal_runs(arm: Log, contents: Sequence[Hashable], name: str) -> list[str]:
+    answered = bool(arm.samples["answer"].notna().any())
     return counted_once(name, contents, f"equal in all scores{' and answers' * answered}")
 
 
-def _arm(name: str, runs: Runs, samples: "pd.DataFrame", scores: np.ndarray, lengths: np.ndarray) -> LogArm:
+def _arm(name: str, runs: Log, samples: pd.DataFrame, scores: np.ndarray, lengths: np.ndarray) -> Compared:
+    """One side alone: its different runs, the fewest and the most samples of a question in a run, the mean score.
+
+    Churn is the share of answers that differ between two runs, and between two samples of a run.
+    """
     counts = samples.groupby(["run", "question"]).size()
     of_runs = of_samples = None
     n_runs = len(counts.index.unique("run"))
@@ -255,24 +214,31 @@ def _arm(name: str, runs: Runs, samples: "pd.DataFrame", scores: np.ndarray, len
             of_runs = 1 - (equal - equal_within) / (total**2 - within)
         if counts.min() > 1:
             of_samples = 1 - (equal_within - total) / (within - total)
-    churns = (None if of is None else _share(of.to_numpy(), lengths) for of in (of_runs, of_samples))
-    of_questions = (int(counts.min()), int(counts.max()))
-    return LogArm(name, runs.file, n_runs, of_questions, float(scores.mean()), *churns)
+    churn_runs, churn_samples = (of if of is None else _share(of.to_numpy(), lengths) for of in (of_runs, of_samples))
+    return Compared(
+        name=name,
+        file=runs.file,
+        n_runs=n_runs,
+        n_samples=(int(counts.min()), int(counts.max())),
+        mean=float(scores.mean()),
+        churn_runs=churn_runs,
+        churn_samples=churn_samples,
+    )
 
 
-def _equal_pairs(samples: "pd.DataFrame", within: list[str]) -> "pd.Series":
+def _equal_pairs(samples: pd.DataFrame, within: list[str]) -> pd.Series:
     """How many ordered pairs of samples of each question agree, each with itself, too: in all, or within runs."""
     return (samples.groupby(["question", *within, "answer"]).size() ** 2).groupby("question").sum()
 
 
-def _churn_of_arms(a: "pd.DataFrame", b: "pd.DataFrame") -> np.ndarray:
+def _churn_of_arms(a: pd.DataFrame, b: pd.DataFrame) -> np.ndarray:
     """The share of pairs of a sample of A and one of B whose answers differ, of each question."""
     of_a, of_b = (arm.groupby(["question", "answer"]).size() for arm in (a, b))
     equal = of_a.mul(of_b, fill_value=0).groupby("question").sum()
     return (1 - equal / (of_a.groupby("question").sum() * of_b.groupby("question").sum())).to_numpy()
 
 
-def _has_answers(samples: "pd.DataFrame") -> bool:
+def _has_answers(samples: pd.DataFrame) -> bool:
     """Whether every sample has its answer."""
     return bool(samples["answer"].notna().all())
 
@@ -286,26 +252,26 @@ def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
     return Estimate(share, share - reach, share + reach).within(0, 1)
 
 
-def _notes(a: Runs, b: Runs, name: str) -> list[str]:
+def _notes(a: Log, b: Log, name: str) -> list[str]:
     """How files were read, as sentences."""
     if [*a.how] == [*b.how]:
         return [f"Both: {how}." for how in a.how]
     return [f"{called}: {how}." for called, arm in (("A", a), (name, b)) for how in arm.how]
 
 
-def as_json(comparisons: Sequence[LogComparison]) -> dict[str, Any]:
+def as_json(comparisons: Sequence[Compared]) -> dict[str, Any]:
     """The comparison for programs: scores in their own unit, shares as fractions, undefined values null."""
     return comparison_text.records(
         [(comparison_text.plain(each), _over(each), _sentences(each)) for each in comparisons]
     )
 
 
-def blocks(comparisons: Sequence[LogComparison]) -> list[Block]:
+def blocks(comparisons: Sequence[Compared]) -> list[Block]:
     """The comparisons for people."""
     return [_block(each, len(comparisons)) for each in comparisons]
 
 
-def _block(found: LogComparison, tests: int) -> Block:
+def _block(found: Compared, tests: int) -> Block:
     a, b, questions = found.a, found.b, _questions(found)
     name, means, scale = found.metric + " %" * found.shares, map(Estimate, (a.mean, b.mean)), _scale(found)
     rows = [comparison_text.mean_row(name, *means, found.difference, _over(found), scale)]
@@ -336,24 +302,24 @@ def _block(found: LogComparison, tests: int) -> Block:
     return comparison_text.block(found, tests, first, rows, notes)
 
 
-def _over(found: LogComparison) -> str:
+def _over(found: Compared) -> str:
     """What the interval of the difference is over."""
     return _questions(found) if found.way in OF_THESE_RUNS else f"{_runs(found)}, {_questions(found)}"
 
 
-def _questions(found: LogComparison) -> str:
+def _questions(found: Compared) -> str:
     return f"{found.n_groups} {'questions' if found.cluster is None else f'groups by {found.cluster}'}"
 
 
-def _runs(found: LogComparison) -> str:
+def _runs(found: Compared) -> str:
     return f"{found.n_pairs} pairs of runs" if found.n_pairs else f"{found.a.n_runs} + {found.b.n_runs} runs"
 
 
-def _scale(found: LogComparison) -> float:
+def _scale(found: Compared) -> float:
     return PERCENT if found.shares else 1
 
 
-def _sentences(found: LogComparison) -> list[str]:
+def _sentences(found: Compared) -> list[str]:
     a, b, difference = found.a, found.b, found.difference
     if math.isnan(difference.low) and difference.value == 0:
         return [f"Both have the same {found.metric}, with no difference on any question."]
