@@ -2,9 +2,9 @@
 
 nice -n 10 python bench/check_programs.py [NAME ...]
 
-Six bugs of training by several processes are planted, each beside the same program that does it right. Two further
-programs have other draws at another number of processes, and a batch for each process. All train a small network on
-scikit-learn's digits, 24 examples a step, by PyTorch with Gloo.
+Six bugs of training by several processes are planted, each beside the same program that does it right. A further
+program has a batch for each process. All train a small network on scikit-learn's digits, 24 examples a step, by PyTorch
+with Gloo.
 """
 
 import argparse
@@ -126,15 +126,13 @@ SAMPLED = """
             for (mine,) in loader:
                 yield mine
 """
-ANEW = "torch.manual_seed(args.draw_seed + rank)"
 
 
 class Program(NamedTuple):
-    """What is told apart: how its text is unusual, its verdict, and words of the check and of the program."""
+    """What is told apart: how its text is unusual, its verdict, and words of the program."""
 
     parts: dict[str, str | tuple[str, ...]]
     verdicts: tuple[str, ...]
-    check: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
     @property
@@ -255,23 +253,6 @@ CLEAN = {
     },
 }  # fmt: skip
 FURTHER = {
-    "masks of each process": Program(
-        {
-            "OPTIONS": """
-        parser.add_argument("--dropout", type=float, default=0.2)
-        parser.add_argument("--draw-seed", type=int, default=1)
-        """,
-            "NETWORK": """
-        def network():
-            dropout = torch.nn.Dropout(args.dropout)
-            return torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), dropout, torch.nn.Linear(32, 10))
-        """,
-            "WRAP": ANEW,
-        },
-        ("other draws",),
-        ("--without-draws=--dropout 0",),
-        ("--draw-seed", "{dropout}"),
-    ),
     "a batch for each process": Program(
         {
             "OPTIONS": 'parser.add_argument("--batch-size", type=int, default=24)',
@@ -306,7 +287,7 @@ def found(name: str, program: Program, worlds: str) -> Found:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "train.py").write_text(program.text)
         check = [Path(sys.executable).with_name("toolnoise"), "check", "--json", "--world", worlds]
-        check += ["--higher=--dtype float64", "--output", "preds.npy", *program.check, "--"]
+        check += ["--higher=--dtype float64", "--output", "preds.npy", "--"]
         train = [sys.executable, "train.py", *(program.words or SEEDED)]
         # One thread each: processes outnumber the processors.
         variables = {**os.environ, "OMP_NUM_THREADS": "1"}

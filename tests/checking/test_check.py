@@ -363,7 +363,6 @@ def test_a_clean_program_passes(name, checked):
     [
         ("no sampler", "another program"),
         ("DistributedDataParallel", "rounding"),
-        ("masks of each process", "other draws"),
     ],
 )
 def test_two_processes_are_told_from_a_bug(name, verdict, skip_without, bench):

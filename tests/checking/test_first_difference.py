@@ -1,8 +1,7 @@
 """Two observed runs are compared: which calls are roots of a difference, and which only hand it on."""
 
 from toolnoise.checking import first_difference
-from toolnoise.checking.diagnosis import fixed_seedings
-from toolnoise.checking.observed_runs import Event, Observed
+from toolnoise.checking.first_difference import Event, Observed, fixed_seedings
 
 
 def event(time, place, out=0, *, inputs=0, owner=0, turn=1, name="f", thread="", process="main", **more):

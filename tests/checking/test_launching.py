@@ -17,7 +17,7 @@ import yaml
 from toolnoise.base import command_words, files, program
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.checking import launch, reproducibility
-from toolnoise.checking.redaction import Redaction
+from toolnoise.checking.launch import Redaction
 
 
 @pytest.fixture

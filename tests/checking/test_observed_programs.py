@@ -11,13 +11,11 @@ from toolnoise.checking import (
     diagnosis,
     differences,
     first_difference,
-    injection,
     trial_runs,
 )
 from toolnoise.checking.diagnosis import ALIKE, NOT_OBSERVED
-from toolnoise.checking.observed_runs import ObservedRuns
-from toolnoise.checking.trial_runs import LeftFiles, TrialRuns
-from toolnoise.checking.unmodified import wanted
+from toolnoise.checking.experiments import ObservedRuns
+from toolnoise.checking.trial_runs import LeftFiles, TrialRuns, wanted
 
 ROOT = Path(__file__).parents[2]
 # The observer reads the values of frameworks in each of these.
@@ -154,8 +152,8 @@ PROVEN = {
         import time
         from concurrent.futures import ThreadPoolExecutor, as_completed
         def work(number):
-            # An address, of which no call shows anything.
-            time.sleep(int(f'{object()}'[-7:-1], 16) // 16 * (number + 7) % 97 / 1000)
+            # An address, of which no call shows anything; of few remainders, two runs would have the same one by luck.
+            time.sleep((int(f'{object()}'[-12:-1], 16) >> 4) * (number + 7) ** 5 % 99991 % 97 / 1000)
             return number
         with ThreadPoolExecutor(4) as pool:
             futures = [pool.submit(work, number) for number in range(12)]
@@ -166,7 +164,7 @@ PROVEN = {
     "ready: a pool": """
         import multiprocessing, time
         def work(number):
-            time.sleep(int(f'{object()}'[-7:-1], 16) // 16 * (number + 7) % 97 / 1000)
+            time.sleep((int(f'{object()}'[-12:-1], 16) >> 4) * (number + 7) ** 5 % 99991 % 97 / 1000)
             return number
         pool = multiprocessing.get_context('fork').Pool(3)
         names = list(pool.imap_unordered(work, range(9)))
@@ -277,7 +275,7 @@ def test_threads_that_share_an_object_are_named_where_they_meet(diagnosed):
         import threading, time
         results = []
         def work(number):
-            time.sleep(0.003 * (threading.current_thread().native_id * (number + 7) // 3 % 47))
+            time.sleep(0.003 * (threading.current_thread().native_id * (number + 7) ** 5 % 99991 % 47))
             results.append(number)
         threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
         [thread.start() for thread in threads]
@@ -442,7 +440,9 @@ def test_places_that_got_equal_inputs_are_told_from_those_that_hand_a_difference
     """)
     )
     one, other = observed.run(), observed.run()
-    assert [(root.name, root.at) for root in first_difference.roots(one, other)] == [("uuid.uuid4", ("train.py", 2))]
+    assert [(root.event.name, root.at) for root in first_difference.roots(one, other)] == [
+        ("uuid.uuid4", ("train.py", 2))
+    ]
 
 
 def test_a_seeding_that_no_seed_reaches_is_named(runs_of):
@@ -464,8 +464,8 @@ def test_arrays_of_each_version_of_a_framework_count_by_their_values(version, tm
     python = ROOT / ".environments" / version / "bin/python"
     if not python.exists():
         pytest.skip(f"{version} is not installed: make .environments/{version}")
-    injection.variables(tmp_path, "none", {})
-    text = f"{VALUES[version.partition('-')[0]]}\nfrom toolnoise_injected.digests import digest\n"
+    trial_runs.injected(tmp_path, "none", {})
+    text = f"{VALUES[version.partition('-')[0]]}\nfrom toolnoise_injected.values import digest\n"
     text += "print(digest(make([1.0, 2.0])) == digest(make([1.0, 2.0])), digest(make([1.0])) == digest(make([2.0])))"
     done = subprocess.run([python, "-c", text], capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
     assert done.stdout.split() == ["True", "False"], done.stderr

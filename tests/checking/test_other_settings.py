@@ -5,11 +5,11 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise.checking import other_settings, reproducibility, trial_runs, unmodified
-from toolnoise.checking.other_settings import DRAWS, EQUAL, OTHER, ROUNDING, UNDECIDED
+from toolnoise.checking import other_settings, reproducibility, trial_runs
+from toolnoise.checking.other_settings import EQUAL, OTHER, ROUNDING, UNDECIDED
 from toolnoise.checking.outcome import Outcome
 
-# The sum of parts in the order of WAY, and a draw. With WAY=other one part is lost, with WAY=far the draw is larger.
+# The sum of parts in the order of WAY. With WAY=other one part is lost.
 PROGRAM = """
 import os, sys, time
 import numpy as np
@@ -27,9 +27,6 @@ if way == "mirrored":
     total = -total
 if way == "clock":
     total += kind(time.time_ns() % 1000) / 1000
-if "--no-draws" not in sys.argv:
-    drawn = np.random.default_rng([int(os.environ["TOOLNOISE_SEED_DROPOUT"]), way in ("drawn", "far")])
-    total += drawn.normal(size=6).astype(kind) * (9 if way == "far" else 1)
 np.save("preds.npy", np.outer(total, [1, 2, 3]).astype(kind))
 print("seconds", 1000 * time.time())
 """
@@ -43,11 +40,11 @@ def at_once(tmp_path, monkeypatch):
 
 @pytest.fixture
 def checked(tmp_path):
-    def start(*varied, higher="--double", without_draws="", seeds="", metrics=()):
+    def start(*varied, higher="--double", metrics=()):
         (tmp_path / "train.py").write_text(PROGRAM)
         words = [sys.executable, "train.py"]
-        command = reproducibility.command(words, seeds, "", None, unmodified.wanted(["preds.npy"], metrics))
-        asked = other_settings.asked(words, varied, [], higher, without_draws)
+        command = reproducibility.command(words, "", "", None, trial_runs.wanted(["preds.npy"], metrics))
+        asked = other_settings.asked(words, varied, [], higher)
         return reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
 
     return start
@@ -133,9 +130,9 @@ print("loss", repr(float(sum(part.sum(dtype=kind) for part in [x[worker::workers
 def test_results_in_another_order_or_only_some_of_them_are_another_program(tmp_path):
     (tmp_path / "train.py").write_text(GATHERED)
     words = [sys.executable, "train.py"]
-    wanted = unmodified.wanted(["preds.npy"], ["loss ([-0-9.e]+)"])
+    wanted = trial_runs.wanted(["preds.npy"], ["loss ([-0-9.e]+)"])
     varied = ["two: --workers 2", "three: --workers 3"]
-    asked = other_settings.asked(words, varied, [], "--double", "")
+    asked = other_settings.asked(words, varied, [], "--double")
     command = reproducibility.command(words, "", "", None, wanted)
     found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
     assert [each.verdict for each in found.breaks] == [OTHER, OTHER]
@@ -165,13 +162,13 @@ def test_an_undecided_difference_that_changes_answers_fails(checked):
 
 
 def test_ways_are_variables_first_and_words_after_them():
-    (way,) = other_settings.asked(["python", "a.py"], ["many threads: A=1 B='2 3' --workers 4 C=5"], [], "", "").ways
+    (way,) = other_settings.asked(["python", "a.py"], ["many threads: A=1 B='2 3' --workers 4 C=5"], [], "").ways
     assert way == ("many threads", ["python", "a.py", "--workers", "4", "C=5"], {"A": "1", "B": "2 3"}, None)
 
 
 def test_numbers_of_processes_start_the_program_by_torchrun():
     start = ["python", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-    (way,) = other_settings.asked(["python", "a.py", "-v"], [], other_settings.worlds("1,4"), "", "").ways
+    (way,) = other_settings.asked(["python", "a.py", "-v"], [], other_settings.worlds("1,4"), "").ways
     assert way == ("world 4", [*start, "4", "a.py", "-v"], {}, None)
     assert other_settings.torchrun(["python", "a.py"], "1") == [*start, "1", "a.py"]
 
@@ -181,8 +178,8 @@ def test_numbers_of_processes_start_the_program_by_torchrun():
     [
         (lambda: other_settings.worlds("1,two"), "found 'two'; numbers of processes, such as 1,2,4"),
         (lambda: other_settings.torchrun(["sh", "a"], "2"), "found the program 'sh'; python SCRIPT ..."),
-        (lambda: other_settings.asked(["a"], ["threads"], [], "", ""), "NAME: VARIABLE=VALUE, or NAME: --option"),
-        (lambda: other_settings.asked(["a"], ["t: A=1", "t: A=2"], [], "", ""), "found 't' twice"),
+        (lambda: other_settings.asked(["a"], ["threads"], [], ""), "NAME: VARIABLE=VALUE, or NAME: --option"),
+        (lambda: other_settings.asked(["a"], ["t: A=1", "t: A=2"], [], ""), "found 't' twice"),
     ],
 )
 def test_ways_are_read_strictly(call, said, refused):
@@ -195,37 +192,11 @@ def test_a_way_is_run_again_where_its_bits_are_other_ones(checked):
     assert reproducibility.as_json(found)["other_ways"][0]["again"] is False
 
 
-def test_other_draws_are_no_other_program_if_they_go_no_further_than_another_seed(checked):
-    varied = ("drawn: WAY=drawn", "far: WAY=far", "other: WAY=other")
-    found = checked(*varied, seeds="dropout", without_draws="--no-draws")
-    assert [(each.name, each.verdict, each.passed) for each in found.breaks] == [
-        ("drawn", DRAWS, True),
-        ("far", OTHER, False),
-        ("other", OTHER, False),
-    ]
-    text = reproducibility.as_text(found)
-    assert "far: its draws go further than " in text
-    assert "other: without its draws (--no-draws) it differs, too." in text
-    assert "--without-draws=" not in text
-
-
-def test_without_a_switch_for_draws_other_draws_are_another_program_and_the_switch_is_named(checked):
-    found = checked("drawn: WAY=drawn")
-    assert [each.verdict for each in found.breaks] == [OTHER]
-    assert "--without-draws='--dropout 0'" in reproducibility.as_text(found)
-
-
-def test_of_draws_whose_seed_nobody_names_it_is_said_that_their_size_is_unknown(checked):
-    found = checked("drawn: WAY=drawn", without_draws="--no-draws")
-    assert [(each.verdict, each.passed) for each in found.breaks] == [(DRAWS, True)]
-    assert "no seed of its draws is named" in reproducibility.as_text(found)
-
-
 def test_a_way_may_be_tried_with_a_batch_for_each_process(tmp_path):
     (tmp_path / "train.py").write_text(PROGRAM)
     words = [sys.executable, "train.py"]
     other, instead = (other_settings.Way(name, words, {"WAY": name}) for name in ("other", "none"))
-    command = reproducibility.command(words, "", "", None, unmodified.wanted(["preds.npy"], []))
+    command = reproducibility.command(words, "", "", None, trial_runs.wanted(["preds.npy"], []))
     asked = other_settings.Asked([other._replace(instead=instead)], ["--double"])
     found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
     assert [(each.name, each.verdict) for each in found.breaks] == [("none", EQUAL)]
@@ -234,7 +205,7 @@ def test_a_way_may_be_tried_with_a_batch_for_each_process(tmp_path):
 
 def test_the_whole_batch_stays_as_it_is_in_the_other_reading(tmp_path):
     def instead(words, worlds):
-        found = other_settings.asked(["python", "train.py", *words], [], worlds, "", "").ways
+        found = other_settings.asked(["python", "train.py", *words], [], worlds, "").ways
         return [way.instead and way.instead.words[-2:] for way in found]
 
     (tmp_path / "train.py").write_text("parser.add_argument('--batch_size', default=24)\n")

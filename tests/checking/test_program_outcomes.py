@@ -7,6 +7,7 @@ import math
 import pickle
 import struct
 import zipfile
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -16,7 +17,7 @@ import yaml
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.times import is_time
-from toolnoise.checking import differences, outcome, tensors, unmodified
+from toolnoise.checking import differences, outcome, tensors, trial_runs
 from toolnoise.checking.outcome import EpochTable, Outcome
 
 LABELS = np.array([0, 1, 2, 1])
@@ -244,7 +245,7 @@ def test_a_change_is_put_in_words(name, write, contents, said, tmp_path):
     paths = [tmp_path / f"{number}-{name}" for number in range(2)]
     for path, content in zip(paths, contents, strict=True):
         write(path, content)
-    change = unmodified.change(name, *paths)
+    change = differences.change(name, *paths)
     assert change == said or (said.endswith(" 1") and change.startswith(said))
 
 
@@ -252,16 +253,16 @@ def test_a_file_that_a_run_does_not_write_is_refused(tmp_path, refused, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old.csv").write_text("1")
     (tmp_path / "log").write_text("")
-    wanted = unmodified.wanted(["old.csv"], [])
-    before = unmodified.stamps(wanted, {})
-    said = refused(unmodified.collect, wanted, before, tmp_path / "log", tmp_path)
+    wanted = trial_runs.wanted(["old.csv"], [])
+    before = {Path("old.csv"): trial_runs._stamp(Path("old.csv"))}
+    said = refused(trial_runs.collect, wanted, before, tmp_path / "log", tmp_path)
     assert said.startswith("old.csv: the program did not write it")
     (tmp_path / "old.csv").write_text("22")
-    assert unmodified.collect(wanted, before, tmp_path / "log", tmp_path) == {}
+    assert trial_runs.collect(wanted, before, tmp_path / "log", tmp_path)[1] == {}
     assert (tmp_path / "files/0").read_text() == "22"
     (tmp_path / "old.csv").unlink()
     (tmp_path / "old.csv").mkdir()
-    said = refused(unmodified.collect, wanted, before, tmp_path / "log", tmp_path)
+    said = refused(trial_runs.collect, wanted, before, tmp_path / "log", tmp_path)
     assert said.startswith("old.csv: is a folder; a file that each run writes")
 
 
@@ -282,11 +283,11 @@ def test_a_file_that_a_run_does_not_write_is_refused(tmp_path, refused, monkeypa
 )
 def test_a_number_is_the_last_that_was_printed_and_whole(line, pattern, value, tmp_path, refused):
     (tmp_path / "log").write_text(f"{line}\n")
-    arguments = unmodified.wanted([], [pattern]), {}, tmp_path / "log", tmp_path
+    arguments = trial_runs.wanted([], [pattern]), {}, tmp_path / "log", tmp_path
     if isinstance(value, str):
-        assert value in refused(unmodified.collect, *arguments)
+        assert value in refused(trial_runs.collect, *arguments)
     else:
-        assert list(unmodified.collect(*arguments).values()) == [value]
+        assert list(trial_runs.collect(*arguments)[1].values()) == [value]
 
 
 @pytest.mark.parametrize(
@@ -298,7 +299,7 @@ def test_a_number_is_the_last_that_was_printed_and_whole(line, pattern, value, t
     ],
 )
 def test_a_metric_has_the_words_of_its_pattern_as_its_name(pattern, name):
-    ((found, _),) = unmodified.wanted([], [pattern]).metrics
+    ((found, _),) = trial_runs.wanted([], [pattern]).metrics
     assert found == name
 
 
@@ -312,7 +313,7 @@ def test_a_metric_has_the_words_of_its_pattern_as_its_name(pattern, name):
     ],
 )
 def test_what_is_compared_is_named_strictly(files, patterns, said, refused):
-    assert said in refused(unmodified.wanted, files, patterns)
+    assert said in refused(trial_runs.wanted, files, patterns)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import forgotten_state, unmodified
-from toolnoise.checking.trial_runs import TrialRuns
+from toolnoise.checking import forgotten_state
+from toolnoise.checking.trial_runs import TrialRuns, wanted
 
 # Each program keeps all that it needs. A line that ends with "# made" is the one to name once a state is forgotten.
 METHODS = """
@@ -168,12 +168,12 @@ def forgotten(tmp_path, monkeypatch):
     def observe(text, checkpoint="last.npz", stop_at=None):
         Path("train.py").write_text(text)
         words = [sys.executable, "-W", "ignore", "train.py"]
-        wanted = unmodified.wanted(["preds.npy"], [], [checkpoint])
-        runs = TrialRuns(words, 600, wanted, tmp_path / f"runs-{len(list(tmp_path.iterdir()))}")
+        asked = wanted(["preds.npy"], [], [checkpoint])
+        runs = TrialRuns(words, 600, asked, tmp_path / f"runs-{len(list(tmp_path.iterdir()))}")
         try:
             return forgotten_state.forgotten(runs, words, stop_at)
         finally:
-            unmodified.forget(wanted)
+            asked.forget()
 
     return observe
 

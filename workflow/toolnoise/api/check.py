@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from toolnoise.api.results import Verdict, rows_of
-from toolnoise.checking import other_settings, reproducibility, unmodified
+from toolnoise.checking import other_settings, reproducibility, trial_runs
 
 
 def check(
@@ -21,7 +21,6 @@ def check(
     vary: Sequence[str] = (),
     world: str | None = None,
     higher: str = "",
-    without_draws: str = "",
     trace: bool = False,
     resume: bool = False,
     resume_command: str | None = None,
@@ -41,12 +40,12 @@ def check(
     resumes = bool(resume or resume_command or stop_at)
     output, metric, vary = ([one] if isinstance(one, str) else list(one) for one in (output, metric, vary))
     places = [checkpoint] if isinstance(checkpoint, str) else list(checkpoint)
-    wanted = unmodified.wanted(output, metric, places)
+    wanted = trial_runs.wanted(output, metric, places)
     asked = reproducibility.command(words, sources, deterministic, limit, wanted)
     worlds = other_settings.worlds(world)
     asked = asked._replace(
         words=other_settings.torchrun(asked.words, worlds[0]) if worlds else asked.words,
-        asked=other_settings.asked(asked.words, vary, worlds, higher, without_draws),
+        asked=other_settings.asked(asked.words, vary, worlds, higher),
         trace=trace,
     )
     if resumes:
@@ -55,7 +54,7 @@ def check(
         try:
             checked = reproducibility.check(asked, place)
         finally:
-            unmodified.forget(wanted)
+            wanted.forget()
     values = reproducibility.as_json(checked)
     return Verdict(reproducibility.as_text(checked), values, rows_of(values), passed=checked.passed)
 

@@ -1,14 +1,33 @@
-"""The differences between the outcomes of two runs of a program, bit for bit, and in words."""
+"""The differences between the outcomes of two runs of a program, bit for bit, and in words.
 
+Nothing is unpickled: of an archive, such as a PyTorch checkpoint, the parts are compared as bytes, and of a gzip file
+what it holds, so that the times within do not count. Nor do the time and the addresses of objects that Keras writes
+into a model.
+"""
+
+import gzip
+import itertools
+import re
+import zipfile
 from collections.abc import Mapping
-from typing import NamedTuple
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, NamedTuple
 
 import numpy as np
 
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import DAMAGED, LARGEST_TEXT
 from toolnoise.base.times import is_time
-from toolnoise.checking import tensors, unmodified
+from toolnoise.checking import tensors
 from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
 from toolnoise.formulas.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
+
+CHUNK = 1 << 20
+TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl")
+GZIP = b"\x1f\x8b"
+# By the part of a .keras file, what differs between any two runs: the addresses only say which objects are the same.
+KERAS = {"metadata.json": rb'"date_saved": "[^"]*"', "config.json": rb'"shared_object_id": \d+'}
 
 
 class Difference(NamedTuple):
@@ -48,8 +67,8 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     files += ["weights"] if weights or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
     files += [GROUPS] if tensors.names_of_unequal(outcome.groups, other.groups) else []
-    changes = {name: unmodified.change(name, file, other.files[name]) for name, file in outcome.files.items()}
-    outputs = {name: change for name, change in changes.items() if change}
+    found = {name: change(name, file, other.files[name]) for name, file in outcome.files.items()}
+    outputs = {name: said for name, said in found.items() if said}
     files += outputs
     answers = outcome.answers, other.answers
     comparable = answers[0] is not None and answers[1] is not None and len(answers[0]) == len(answers[1])
@@ -111,6 +130,75 @@ def _first(history: EpochTable | None, other: EpochTable | None) -> tuple[int | 
         longer = max(history.rows, other.rows, key=len)
         return int(longer[min(len(history.rows), len(other.rows))][0]), EPOCH
     return None, None
+
+
+def change(name: str, file: Path, other: Path) -> str:
+    """How two versions of a file differ; empty if they do not."""
+    with file.open("rb") as a, other.open("rb") as b:
+        heads = [each.peek(len(GZIP))[: len(GZIP)] for each in (a, b)]
+        place = _first_byte(a, b)
+    if place is None:
+        return ""
+    suffix = Path(name).suffix
+    # What cannot be read, or is no array of numbers, is compared as bytes.
+    with suppress(BadInput, OSError, *DAMAGED):
+        if zipfile.is_zipfile(file) and zipfile.is_zipfile(other):
+            return _parts(file, other, KERAS if suffix == ".keras" else {})
+        if heads == [GZIP, GZIP]:
+            with gzip.open(file) as a, gzip.open(other) as b:
+                inside = _first_byte(a, b)
+            return "" if inside is None else f"from byte {inside} of its unpacked content on"
+        if suffix == ".npy":
+            return _rows(tensors.read_npy(file), tensors.read_npy(other))
+    if suffix in TEXTS:
+        return _lines(file, other)
+    return f"from byte {place} on"
+
+
+def _first_byte(a: IO[bytes], b: IO[bytes]) -> int | None:
+    for start in itertools.count(0, CHUNK):
+        parts = a.read(CHUNK), b.read(CHUNK)
+        if parts[0] != parts[1]:
+            differs = (at for at, pair in enumerate(zip(*parts, strict=False)) if pair[0] != pair[1])
+            return start + next(differs, min(map(len, parts)))
+        if not parts[0]:
+            return None
+    return None
+
+
+def _parts(file: Path, other: Path, varying: Mapping[str, bytes]) -> str:
+    """The members of two archives that differ; their times do not count, nor what varies in a part."""
+    with zipfile.ZipFile(file) as a, zipfile.ZipFile(other) as b:
+        both = set(a.namelist()) & set(b.namelist())
+        names = list(dict.fromkeys([*a.namelist(), *b.namelist()]))
+        differ = [name for name in names if name not in both or not _equal_members(a, b, name, varying.get(name))]
+    return f"{len(differ)} of {len(names)} parts, the first is {differ[0]}" if differ else ""
+
+
+def _equal_members(a: zipfile.ZipFile, b: zipfile.ZipFile, name: str, varying: bytes | None) -> bool:
+    if varying and max(each.getinfo(name).file_size for each in (a, b)) <= LARGEST_TEXT:
+        return _numbered(a.read(name), varying) == _numbered(b.read(name), varying)
+    with a.open(name) as one, b.open(name) as other:
+        return _first_byte(one, other) is None
+
+
+def _numbered(content: bytes, varying: bytes) -> bytes:
+    """A content with the number of each distinct match in its place."""
+    numbers: dict[bytes, int] = {}
+    return re.sub(varying, lambda match: b"%d" % numbers.setdefault(match[0], len(numbers)), content)
+
+
+def _lines(file: Path, other: Path) -> str:
+    texts = [each.read_text(errors="replace").splitlines() for each in (file, other)]
+    differ = [number for number, (a, b) in enumerate(itertools.zip_longest(*texts), 1) if a != b]
+    return f"{len(differ)} of {max(map(len, texts))} lines, the first is line {differ[0]}" if differ else "line ends"
+
+
+def _rows(array: np.ndarray, other: np.ndarray) -> str:
+    if (array.dtype, array.shape) != (other.dtype, other.shape) or not array.ndim:
+        return f"{array.dtype} of shape {array.shape}, and {other.dtype} of shape {other.shape}"
+    differ = tensors.unequal(array, other).reshape(len(array), -1).any(axis=1)
+    return f"{int(differ.sum())} of {len(array)} rows" if differ.any() else "bits of equal numbers"
 
 
 def parts(changed: Difference) -> list[str]:

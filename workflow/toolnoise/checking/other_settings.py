@@ -3,14 +3,13 @@
 Each way is run once and compared with the unchanged program bit by bit. Where bits differ, it is run again as it is,
 and both are run with higher precision, if the program can: a difference that only rounding makes shrinks with it by
 orders of magnitude, one of another program does not. Rounding changes no shape, and with higher precision hardly an
-integer. Masks and orders may rightly be other ones at another number of processes: then the program is the same up to
-rounding with its draws switched off, and with them it differs by no more than with another seed of theirs.
+integer.
 """
 
 import functools
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,18 +20,16 @@ from toolnoise.base import command_words
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import aligned
 from toolnoise.base.times import is_time
-from toolnoise.checking import differences, program_text, tensors, unmodified
+from toolnoise.checking import differences, program_text, tensors
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.formulas.outcome_files import GROUPS, LABELS, LOGITS, LOSSES, PREDICTIONS
 
-EQUAL, ROUNDING, DRAWS, OTHER, UNDECIDED = "equal", "rounding", "other draws", "another program", "undecided"
+EQUAL, ROUNDING, OTHER, UNDECIDED = "equal", "rounding", "another program", "undecided"
 # Of a difference in single precision, what rounding leaves in double precision, and what another program leaves. The
 # ratio of the two precisions is 2e-9; training makes the smaller difference grow as much as the larger one.
 SHRUNK, KEPT = 1e-3, 1e-1
-# Other draws make no larger difference than this, as a multiple of what another seed of theirs makes.
-MOST_OF_A_SEED = 2.0
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 # Options that have the size of a batch.
 BATCHES = (
@@ -55,14 +52,13 @@ class Way(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The ways to try, words that raise the precision, and words that switch draws off."""
+    """The ways to try, and words that raise the precision."""
 
     ways: Sequence[Way] = ()
     higher: Sequence[str] = ()
-    without_draws: Sequence[str] = ()
 
 
-def asked(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], higher: str, without_draws: str) -> Asked:
+def asked(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], higher: str) -> Asked:
     """What a command line asks for: `NAME: [VARIABLE=VALUE ...] [WORD ...]`, and further numbers of processes."""
     start = torchrun(words, worlds[0]) if worlds else list(words)
     found = [_varied(start, text) for text in varied]
@@ -71,11 +67,7 @@ def asked(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], hi
     for name in names:
         if names.count(name) > 1:
             raise BadArgument("vary", f"found {name!r} twice", "each name once")
-    return Asked(
-        found,
-        command_words.words(higher, "--higher") if higher else [],
-        command_words.words(without_draws, "--without-draws") if without_draws else [],
-    )
+    return Asked(found, command_words.words(higher, "--higher") if higher else [])
 
 
 def _of_world(words: Sequence[str], first: str, number: str) -> Way:
@@ -163,31 +155,28 @@ class Break(NamedTuple):
 Reference = Callable[[tuple[str, ...]], Outcome]
 
 
-def check(runs: TrialRuns, asked: Asked, control: Outcome, seeded: Mapping[str, float | None]) -> list[Break]:
-    """Run each way, and again where its bits are other ones; `seeded` is how far another seed of each source goes."""
+def check(runs: TrialRuns, asked: Asked, control: Outcome) -> list[Break]:
+    """Run each way, and again where its bits are other ones."""
 
     @functools.cache
     def reference(more: tuple[str, ...]) -> Outcome:
         return runs.run(_file("unchanged", *more), words=[*runs.words, *more]) if more else control
 
-    drawn = [size for source, size in seeded.items() if source != "init" and size is not None]
-    most = MOST_OF_A_SEED * max(drawn) if drawn else None
     found = []
     for way in asked.ways:
-        one = _tried(runs, way, asked, reference, most)
+        one = _tried(runs, way, asked, reference)
         if not one.passed and way.instead:
-            other = _tried(runs, way.instead, asked, reference, most)
+            other = _tried(runs, way.instead, asked, reference)
             one = other if other.passed else one
         found.append(one)
     return found
 
 
-def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: float | None) -> Break:
+def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference) -> Break:
     def run(*more: str, name: str = "") -> Outcome:
         return runs.run(_file(way.name, name, *more), words=[*way.words, *more], more=way.variables)
 
-    higher, off = tuple(asked.higher), tuple(asked.without_draws)
-    control, outcome = reference(()), run()
+    control, outcome, higher = reference(()), run(), tuple(asked.higher)
     difference = differences.between(control, outcome)
     if not difference.files:
         return Break(way.name, EQUAL, difference)
@@ -199,22 +188,7 @@ def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: 
     if higher:
         more = gap(reference(higher), run(*higher))
         found = found._replace(verdict=verdict(apart, more), double=more.largest, why=_left(more, higher))
-    if not off or found.verdict == ROUNDING:
-        return found
-    plain, without = reference(off), run(*off)
-    if differences.between(plain, without).files:
-        exact = gap(reference((*off, *higher)), run(*off, *higher)) if higher else None
-        left = verdict(gap(plain, without), exact)
-        if left != ROUNDING:
-            why = f"without its draws ({' '.join(off)}) it differs, too"
-            return found._replace(verdict=OTHER if left == OTHER else found.verdict, why=why)
-    if most is None:
-        return found._replace(verdict=DRAWS, why="no seed of its draws is named: how far one goes is not known")
-    if found.single is None or found.single > most:
-        return found._replace(
-            verdict=OTHER, why=f"its draws go further than {most:.3g}, twice as far as another seed's"
-        )
-    return found._replace(verdict=DRAWS, why="")
+    return found
 
 
 def _file(*words: str) -> str:
@@ -264,7 +238,7 @@ def gap(outcome: Outcome, other: Outcome) -> Gap:
         name
         for name, file in outcome.files.items()
         if not any(each == name or each.startswith(f"{name}/") for each in arrays)
-        if unmodified.change(name, file, other.files[name])
+        if differences.change(name, file, other.files[name])
     ]
     unread += [name for name in {**arrays, **others} if name not in pairs]
     return Gap(float(np.max(floats)) if floats else None, integers, reshaped, unread)
@@ -295,7 +269,7 @@ def _numbers(name: str, path: Path) -> Iterator[tuple[str, np.ndarray]]:
         yield name, read
 
 
-def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[str]) -> list[str]:
+def as_text(breaks: Sequence[Break], noise: int | None) -> list[str]:
     """A row for each way, and what is behind those that are other programs."""
     heads = ("another way", "verdict", "answers changed", "of a new seed's", "largest", "more precise", "run again")
     rows = [heads]
@@ -316,13 +290,10 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
             ]
         if each.why:
             lines.append(f"{each.name}: {each.why}.")
-    verdicts = {each.verdict for each in breaks}
-    if UNDECIDED in verdicts:
+    if UNDECIDED in {each.verdict for each in breaks}:
         lines.append(
             "Undecided: unless all of it runs in higher precision (--higher), a difference may be rounding or not."
         )
-    if OTHER in verdicts and not without_draws:
-        lines.append("If only masks or orders differ, it may be right: --without-draws='--dropout 0' tests it.")
     return lines
 
 

@@ -34,8 +34,7 @@ from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.resume import Resume, Resumed
 from toolnoise.checking.traced_runs import Parting
-from toolnoise.checking.trial_runs import LeftFiles, TrialRuns
-from toolnoise.checking.unmodified import NOTHING, Wanted
+from toolnoise.checking.trial_runs import NOTHING, LeftFiles, TrialRuns, Wanted
 from toolnoise.formulas import outcome_files
 
 LIMIT = 12 * 60  # minutes of a run
@@ -79,7 +78,6 @@ class Checked(NamedTuple):
     declared: bool = True
     resumed: Resumed | None = None
     breaks: Sequence[Break] = ()
-    without_draws: Sequence[str] = ()
     parting: Parting | None = None
 
     @property
@@ -147,16 +145,14 @@ def check(checked: Command, folder: Path) -> Checked:
         outcomes.append(runs.run("control-3"))
         difference = differences.between(control, outcomes[-1])
     text = program_text.sources(checked.words, Path())
-    seeds, sizes, ignored, why = {}, {}, [], None
+    seeds, ignored, why = {}, [], None
     if difference.files:
         why = diagnosis.diagnose(runs, outcomes, text, left_by_first)
     else:
         # Where nobody names the sources, one run tells whether any seed counts.
         counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
         for source in checked.sources if counts else ():
-            seeded = runs.run(source, source)
-            seeds[source] = differences.between(control, seeded)
-            sizes[source] = other_settings.gap(control, seeded).largest
+            seeds[source] = differences.between(control, runs.run(source, source))
         unused = [source for source, changed in seeds.items() if not changed.files]
         reasons = {source: _not_passed_on(source, checked.words, text) for source in unused}
         # A seed that does not reach the program is lost outside of it.
@@ -174,8 +170,7 @@ def check(checked: Command, folder: Path) -> Checked:
         return verdict._replace(parting=traced_runs.locate(runs) if checked.trace else None)
     return verdict._replace(
         resumed=resume.check(runs, checked.resume, control) if checked.resume else None,
-        breaks=other_settings.check(runs, checked.asked, control, sizes),
-        without_draws=checked.asked.without_draws,
+        breaks=other_settings.check(runs, checked.asked, control),
     )
 
 
@@ -231,7 +226,7 @@ def as_text(checked: Checked) -> str:
     if checked.resumed:
         lines += ["", *resume.as_text(checked.resumed, checked.noise)]
     if checked.breaks:
-        lines += ["", *other_settings.as_text(checked.breaks, checked.noise, checked.without_draws)]
+        lines += ["", *other_settings.as_text(checked.breaks, checked.noise)]
     if times := checked.difference.times:
         values = ", ".join(f"{name} ({differences.both(*pair)})" for name, pair in times.items())
         looks = "it looks like a time" if len(times) == 1 else "they look like times"

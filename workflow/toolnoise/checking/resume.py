@@ -1,7 +1,7 @@
 """Does a program that was stopped go on to the same end? It is stopped twice, and goes on by its own means.
 
 It is stopped in the middle by SIGTERM, which a program may catch to save, and at a random place by SIGKILL, which none
-can. If it ends differently, the state that it forgets is found (`forgotten_state.py`).
+can. If it ends differently, what it forgets is found by `forgotten_state`.
 """
 
 import re
@@ -96,11 +96,11 @@ def check(runs: TrialRuns, how: Resume, control: Outcome) -> Resumed:
 def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, control: Outcome) -> Interruption:
     by = signal.Signals(stop.signal).name
     name, one = f"stopped-{by}", Interruption(by, _at(stop, seconds))
-    if not runs.stopped(name, stop):
+    if runs.execute(name, stop=stop) is None:
         return one
     places = runs.checkpoints(name)
     left, printed = stamps(places), runs.printed(name)
-    difference = differences.between(control, runs.resumed(name, how.words))
+    difference = differences.between(control, runs.run(name, words=how.words, goes_on=True))
     whole, resumed = runs.printed(KEPT), runs.printed(name).removeprefix(printed)
     return one._replace(
         difference=difference,

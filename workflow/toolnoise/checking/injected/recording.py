@@ -23,8 +23,19 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from toolnoise_injected.digests import RUN, count_as_equal, digest, is_value, name_in, parts_of, set_part
-from toolnoise_injected.values import global_digests, global_generators, set_state, state_of
+from toolnoise_injected.values import (
+    RUN,
+    count_as_equal,
+    digest,
+    global_digests,
+    global_generators,
+    is_value,
+    name_in,
+    parts_of,
+    set_part,
+    set_state,
+    state_of,
+)
 
 ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
 SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, and the first seconds of it

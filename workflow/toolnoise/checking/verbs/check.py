@@ -6,7 +6,7 @@ from typing import Any
 
 from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 
-OPTIONS = ("sources", "deterministic", "output", "metric", "vary", "world", "higher", "without_draws")
+OPTIONS = ("sources", "deterministic", "output", "metric", "vary", "world", "higher")
 OPTIONS += ("trace", "resume", "resume_command", "checkpoint", "stop_at", "limit", "keep")
 
 
@@ -49,9 +49,6 @@ VERB = Verb(
         ),
         "--world": option("NUMBERS", "numbers of processes for torchrun, such as 1,2,4"),
         "--higher": option("WORDS", "words that raise its precision, such as --higher='--dtype float64'", default=""),
-        "--without-draws": option(
-            "WORDS", "words that switch draws off, such as --without-draws='--dropout 0'", default=""
-        ),
         "--trace": flag("if two runs differ, show the first operation that differs"),
         "--resume": flag("also stop and resume the program, and compare with a whole run"),
         "--resume-command": option("COMMAND", "the command that goes on (the same command)"),
