@@ -19,8 +19,7 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import DAMAGED, LARGEST_TEXT
 from toolnoise.base.times import is_time
-from toolnoise.checking import tensors
-from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
+from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome, read_npy
 from toolnoise.formulas.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
 
 CHUNK = 1 << 20
@@ -56,17 +55,17 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     """All that differs; `files` is empty if nothing does."""
     kinds = {LOGITS: "logits", PREDICTIONS: "predictions", _file_of_losses(outcome): "losses", LABELS: "labels"}
     arrays = ({name: getattr(each, kind) for name, kind in kinds.items()} for each in (outcome, other))
-    files = tensors.names_of_unequal(*arrays)
+    files = names_of_unequal(*arrays)
     printed = _metrics(outcome.printed, other.printed)
     changed = _metrics(outcome.metric or {}, other.metric or {}) | printed
     metrics = {name: pair for name, pair in changed.items() if not is_time(name)}
-    weights = tensors.names_of_unequal(outcome.weights or {}, other.weights or {})
+    weights = names_of_unequal(outcome.weights or {}, other.weights or {})
     epoch, column = _first(outcome.history, other.history)
     files += [METRIC] if metrics.keys() - printed.keys() else []
     files += [name for name in metrics if name in printed]
     files += ["weights"] if weights or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
-    files += [GROUPS] if tensors.names_of_unequal(outcome.groups, other.groups) else []
+    files += [GROUPS] if names_of_unequal(outcome.groups, other.groups) else []
     found = {name: change(name, file, other.files[name]) for name, file in outcome.files.items()}
     outputs = {name: said for name, said in found.items() if said}
     files += outputs
@@ -74,7 +73,7 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     comparable = answers[0] is not None and answers[1] is not None and len(answers[0]) == len(answers[1])
     return Difference(
         files,
-        int(np.count_nonzero(tensors.unequal(*answers))) if comparable else None,
+        int(np.count_nonzero(unequal(*answers))) if comparable else None,
         len(answers[0]) if comparable else None,
         _largest(outcome, other),
         metrics,
@@ -85,6 +84,22 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
         column,
         outputs,
     )
+
+
+def unequal(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Where the numbers of two arrays differ; NaNs are equal."""
+    return (values != others) & ~(np.isnan(values) & np.isnan(others))
+
+
+def names_of_unequal(arrays: Mapping[str, np.ndarray | None], others: Mapping[str, np.ndarray | None]) -> list[str]:
+    """The names of all arrays that are not equal bit for bit, or that only one side has."""
+    return [name for name in {**arrays, **others} if not _has_same_bits(arrays.get(name), others.get(name))]
+
+
+def _has_same_bits(array: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if array is None or other is None:
+        return array is other
+    return (array.dtype, array.shape) == (other.dtype, other.shape) and array.tobytes() == other.tobytes()
 
 
 def timed(outcome: Outcome) -> list[str]:
@@ -149,7 +164,7 @@ def change(name: str, file: Path, other: Path) -> str:
                 inside = _first_byte(a, b)
             return "" if inside is None else f"from byte {inside} of its unpacked content on"
         if suffix == ".npy":
-            return _rows(tensors.read_npy(file), tensors.read_npy(other))
+            return _rows(read_npy(file), read_npy(other))
     if suffix in TEXTS:
         return _lines(file, other)
     return f"from byte {place} on"
@@ -197,7 +212,7 @@ def _lines(file: Path, other: Path) -> str:
 def _rows(array: np.ndarray, other: np.ndarray) -> str:
     if (array.dtype, array.shape) != (other.dtype, other.shape) or not array.ndim:
         return f"{array.dtype} of shape {array.shape}, and {other.dtype} of shape {other.shape}"
-    differ = tensors.unequal(array, other).reshape(len(array), -1).any(axis=1)
+    differ = unequal(array, other).reshape(len(array), -1).any(axis=1)
     return f"{int(differ.sum())} of {len(array)} rows" if differ.any() else "bits of equal numbers"
 
 

@@ -9,7 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolnoise.base.printing import aligned, span
 from toolnoise.base.times import is_time
@@ -151,19 +151,6 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
             lines += [f"After {each.signal}:", *(f"  {part}" for part in differences.parts(each.difference))]
     forgotten = forgotten_state.as_text(resumed.omissions, resumed.unknown)
     return [*lines, "", *forgotten] if forgotten else lines
-
-
-def as_json(resumed: Resumed) -> dict[str, Any]:
-    """The verdict for programs."""
-    return {
-        "passed": resumed.passed,
-        "interruptions": [
-            each._asdict() | {"difference": each.difference and each.difference._asdict()}
-            for each in resumed.interruptions
-        ],
-        "omissions": [lost._asdict() for lost in resumed.omissions],
-        "unknown": resumed.unknown,
-    }
 
 
 def _end(stop: Interruption) -> str:
