@@ -52,7 +52,7 @@ def diagnosed(runs_of):
 
     def start(text, words=("train.py",), **others):
         runs = runs_of(text, words, **others)
-        before = trial_runs.stamps_here()
+        before = trial_runs.files_here()
         control = runs.run("control-1")
         left = LeftFiles.since(before, [str(runs.folder)])
         outcomes = [control, runs.run("control-2")]

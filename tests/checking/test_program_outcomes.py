@@ -15,7 +15,7 @@ import yaml
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
-from toolnoise.checking import differences, outcome, trial_runs
+from toolnoise.checking import differences, launch, outcome, trial_runs
 from toolnoise.checking.outcome import EpochTable, Outcome
 
 LABELS = np.array([0, 1, 2, 1])
@@ -237,16 +237,16 @@ def test_a_file_that_a_run_does_not_write_is_refused(tmp_path, refused, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old.csv").write_text("1")
     (tmp_path / "log").write_text("")
-    wanted = trial_runs.wanted(["old.csv"], [])
-    before = {Path("old.csv"): trial_runs._stamp(Path("old.csv"))}
-    said = refused(trial_runs.collect, wanted, before, tmp_path / "log", tmp_path)
+    path, copied = Path("old.csv"), tmp_path / "files/0"
+    before = launch.stamps([path])
+    said = refused(trial_runs.copy_written, path, copied, before, tmp_path / "log")
     assert said.startswith("old.csv: the program did not write it")
-    (tmp_path / "old.csv").write_text("22")
-    assert trial_runs.collect(wanted, before, tmp_path / "log", tmp_path)[1] == {}
-    assert (tmp_path / "files/0").read_text() == "22"
-    (tmp_path / "old.csv").unlink()
-    (tmp_path / "old.csv").mkdir()
-    said = refused(trial_runs.collect, wanted, before, tmp_path / "log", tmp_path)
+    path.write_text("22")
+    trial_runs.copy_written(path, copied, before, tmp_path / "log")
+    assert copied.read_text() == "22"
+    path.unlink()
+    path.mkdir()
+    said = refused(trial_runs.copy_written, path, copied, before, tmp_path / "log")
     assert said.startswith("old.csv: is a folder; a file that each run writes")
 
 
@@ -264,11 +264,11 @@ def test_a_file_that_a_run_does_not_write_is_refused(tmp_path, refused, monkeypa
 )
 def test_a_number_is_the_last_that_was_printed_and_whole(line, pattern, value, tmp_path, refused):
     (tmp_path / "log").write_text(f"{line}\n")
-    arguments = trial_runs.wanted([], [pattern]), {}, tmp_path / "log", tmp_path
+    wanted = trial_runs.wanted([], [pattern])
     if isinstance(value, str):
-        assert value in refused(trial_runs.collect, *arguments)
+        assert value in refused(trial_runs.numbers_in, tmp_path / "log", wanted)
     else:
-        assert list(trial_runs.collect(*arguments)[1].values()) == [value]
+        assert list(trial_runs.numbers_in(tmp_path / "log", wanted).values()) == [value]
 
 
 @pytest.mark.parametrize(

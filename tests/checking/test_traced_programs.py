@@ -30,18 +30,6 @@ PLANTED = {
         x = net(torch.rand(3, 4))
         """,
     ),
-    "clock": (
-        "aten.mul.Tensor",
-        "its tensors were equal, and it was given ",
-        """
-        torch.manual_seed(1)
-        net = torch.nn.Linear(4, 2)
-        scale = time.time() % 1
-        for step in range(3):
-            x = net(torch.rand(3, 4)).relu()
-            x = x * (1 + scale)  # here
-        """,
-    ),
     "outside": (
         "aten.lift_fresh",
         "its only input differs, though what was recorded before agrees",

@@ -57,11 +57,13 @@ def diagnose(
     other = observed.run() if one else None
     if one is None or other is None:
         return Diagnosis([], signs[:MOST_POSSIBLE], [f"{FAILED} {observed.failure}"])
+    free = [*outcomes, one.outcome, other.outcome]
     if are_equal(one.outcome, other.outcome):
         if first := _left(runs, outcomes[0], one, left):
             return Diagnosis([first], [], [])
         # Two may be equal by luck.
         other = observed.run() or other
+        free.append(other.outcome)
     # Without calls, no process is run by Python, or by one that ignores PYTHONPATH.
     if not one.events or not other.events:
         return Diagnosis([], signs[:MOST_POSSIBLE], [NOT_OBSERVED])
@@ -74,7 +76,7 @@ def diagnose(
     if are_equal(one.outcome, other.outcome):
         likely = [root for root in seen if root.cause not in causes.USUAL]
         return Diagnosis([], _first([*signs, *places(likely)]), [ALIKE])
-    proof = Experiments(observed, [*outcomes, one.outcome, other.outcome]).proof(one, other)
+    proof = Experiments(observed, free).proof(one, other)
     if proof and proof.roots:
         proven = places(*_nearest(proof, seen))
         # Another program, or what it has left, may be the work of a script that Python does not run.

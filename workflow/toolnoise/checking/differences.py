@@ -133,17 +133,15 @@ def _first(history: EpochTable | None, other: EpochTable | None) -> tuple[int | 
     if history is None or other is None:
         return None, None if history is other else EPOCH
     if history.columns != other.columns:
-        different = [
-            name for name in (*history.columns, *other.columns) if (name in history.columns) != (name in other.columns)
-        ]
-        return None, (different or history.columns)[0]
-    for a, b in zip(history.rows, other.rows, strict=False):
+        names = (*history.columns, *other.columns)
+        of_one = (name for name in names if (name in history.columns) != (name in other.columns))
+        return None, next(of_one, history.columns[0])
+    for a, b in itertools.zip_longest(history.rows, other.rows):
+        if a is None or b is None:
+            return int((a or b)[0]), EPOCH
         for column, value, others in zip(history.columns, a, b, strict=True):
             if value != others and not is_time(column):
                 return int(a[0]), column
-    if len(history.rows) != len(other.rows):
-        longer = max(history.rows, other.rows, key=len)
-        return int(longer[min(len(history.rows), len(other.rows))][0]), EPOCH
     return None, None
 
 

@@ -10,7 +10,7 @@ have been equal by chance before, an experiment is repeated.
 """
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ from toolnoise.checking.trial_runs import UNCOMPILED, TrialRuns
 # Beside the places of a plan: the states of global generators at the start of each process.
 START = "start"
 PATIENCE, LONGER = 60.0, 5  # seconds, and the longest run so far: the longest time of an observed run
+# What is fixed in an observed run, and how.
+PLAN = {"keep": (), "force": (), "generators": (), "constant": False, "by_turn": False, "in_turn": False}
 HASH_SEED = "PYTHONHASHSEED"
 MOST_RUNS = 12  # of the program, the first two included
 REPEATS = 2
@@ -38,16 +40,7 @@ class ObservedRuns:
         self._folder = runs.folder / "observed"
         (self._folder / "values").mkdir(parents=True)
 
-    def run(
-        self,
-        *varying: str,
-        keep: Collection[str] = (),
-        force: Collection[str] = (),
-        generators: Collection[str] = (),
-        constant: bool = False,
-        by_turn: bool = False,
-        in_turn: bool = False,
-    ) -> Observed | None:
+    def run(self, *varying: str, **plan: Any) -> Observed | None:
         """Observe one run; None if the program fails, as it may with values of another run.
 
         The results of the places of `keep` are kept for later runs, where those of `force` get them again, and so do
@@ -60,16 +53,7 @@ class ObservedRuns:
         name = f"observed-{self._count:02d}"
         folder = self._folder / name
         folder.mkdir()
-        task = {
-            "observer": "rewriting",
-            "folder": str(folder.resolve()),
-            "keep": sorted(keep),
-            "force": sorted(force),
-            "generators": sorted(generators),
-            "constant": constant,
-            "by_turn": by_turn,
-            "in_turn": in_turn,
-        }
+        task = {"observer": "rewriting", "folder": str(folder.resolve()), **PLAN, **plan}
         limit = self.runs.limit
         # With a value of another run, a loop may never end.
         self.runs.limit = min(limit, PATIENCE + LONGER * max(self.runs.seconds, default=limit))
@@ -223,7 +207,7 @@ class Experiments:
 def _fixed(roots: Sequence[Root]) -> dict[str, Any]:
     return {
         "force": [START, *(root.event.place for root in roots if not root.generator)],
-        "generators": {root.generator for root in roots} - {""},
+        "generators": sorted({root.generator for root in roots} - {""}),
     }
 
 

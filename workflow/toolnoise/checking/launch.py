@@ -207,18 +207,17 @@ class Saves:
 
 
 def stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
-    """Every file of some checkpoints, with when it was last written and its size."""
-    return {path: (stat.st_mtime_ns, stat.st_size) for path, stat in _files(places)}
-
-
-def _files(places: Sequence[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """Some files, and all files below some folders, with when each was last written and its size."""
+    found = {}
     for place in places:
         # Unlike Path.rglob, os.walk bears that a folder vanishes meanwhile.
         within = (Path(folder, name) for folder, _, names in os.walk(place) for name in names)
         for path in (place, *within):
             with suppress(OSError):
                 if path.is_file():
-                    yield path, path.stat()
+                    stat = path.stat()
+                    found[path] = stat.st_mtime_ns, stat.st_size
+    return found
 
 
 class Stop(NamedTuple):

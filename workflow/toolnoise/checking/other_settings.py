@@ -152,48 +152,43 @@ class Break(NamedTuple):
         return self.verdict != OTHER
 
 
-# The outcome of words more than those of the unchanged program; it is run once.
-Reference = Callable[[tuple[str, ...]], Outcome]
-
-
 def check(runs: TrialRuns, asked: Asked, control: Outcome) -> list[Break]:
     """Run each way, and again where its bits are other ones."""
 
     @functools.cache
-    def reference(more: tuple[str, ...]) -> Outcome:
-        return runs.run(_file("unchanged", *more), words=[*runs.words, *more]) if more else control
+    def precise() -> Outcome:
+        return runs.run("unchanged-higher", words=[*runs.words, *asked.higher])
 
     found = []
     for way in asked.ways:
-        one = _tried(runs, way, asked, reference)
+        one = _tried(runs, way, asked.higher, control, precise)
         if not one.passed and way.instead:
-            other = _tried(runs, way.instead, asked, reference)
+            other = _tried(runs, way.instead, asked.higher, control, precise)
             one = other if other.passed else one
         found.append(one)
     return found
 
 
-def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference) -> Break:
-    def run(*more: str, name: str = "") -> Outcome:
-        return runs.run(_file(way.name, name, *more), words=[*way.words, *more], more=way.variables)
+def _tried(runs: TrialRuns, way: Way, higher: Sequence[str], control: Outcome, precise: Callable[[], Outcome]) -> Break:
+    """How a way ends; `precise` is the outcome of the unchanged program with higher precision."""
 
-    control, outcome, higher = reference(()), run(), tuple(asked.higher)
+    def run(kind: str = "", *more: str) -> Outcome:
+        name = re.sub(r"[^A-Za-z0-9]+", "-", f"{way.name} {kind}").strip("-")
+        return runs.run(name, words=[*way.words, *more], more=way.variables)
+
+    outcome = run()
     difference = differences.between(control, outcome)
     if not difference.files:
         return Break(way.name, EQUAL, difference)
-    again = not differences.between(outcome, run(name="again")).files
+    again = not differences.between(outcome, run("again")).files
     apart = gap(control, outcome)
     found = Break(way.name, verdict(apart, None), difference, apart.largest, again=again)
     if apart.reshaped:
         return found._replace(why=f"another shape or type: {', '.join(apart.reshaped)}")
     if higher:
-        more = gap(reference(higher), run(*higher))
+        more = gap(precise(), run("higher", *higher))
         found = found._replace(verdict=verdict(apart, more), double=more.largest, why=_left(more, higher))
     return found
-
-
-def _file(*words: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", " ".join(words)).strip("-")
 
 
 def verdict(single: Gap, double: Gap | None) -> str:

@@ -135,7 +135,7 @@ def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> 
 def check(checked: Command, folder: Path) -> Checked:
     """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
     runs = TrialRuns(checked.words, checked.limit, checked.wanted, folder)
-    before = trial_runs.stamps_here()
+    before = trial_runs.files_here()
     control = runs.run("control-1")
     left_by_first = LeftFiles.since(before, runs.names_of_outputs("control-1"))
     outcomes = [control, runs.run(resume.KEPT)]
@@ -236,11 +236,6 @@ def as_text(checked: Checked) -> str:
         lines += ["", *resume.as_text(checked.resumed, checked.noise)]
     if checked.breaks:
         lines += ["", *other_settings.as_text(checked.breaks, checked.noise)]
-    if times := checked.difference.times:
-        values = ", ".join(f"{name} ({differences.both(*pair)})" for name, pair in times.items())
-        looks = "it looks like a time" if len(times) == 1 else "they look like times"
-        differs = "differs" if len(times) == 1 else "differ"
-        lines.append(f"{'Also' if checked.difference.files else 'Only'} {values} {differs}, and {looks}.")
     if checked.not_compared:
         lines.append(f"Not compared, since they look like times: {', '.join(checked.not_compared)}.")
     return "\n".join(lines)

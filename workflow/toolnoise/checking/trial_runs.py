@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -95,11 +94,12 @@ class TrialRuns:
 
     def run(self, name: str, *varying: str, **how: Any) -> Outcome:
         """Run it to its end, as `execute` does, and return its outcome."""
-        before, started = self._stamps(name, varying), time.time()
+        paths = list(map(Path, command_words.filled(self.wanted.files, self._values(name, varying))))
+        before, started = launch.stamps(paths), time.time()
         self.execute(name, *varying, **how)
         out = self._place("outcomes", name)
         try:
-            return self._outcome(out, self._log(name), before)
+            return self._outcome(out, self._log(name), paths, before)
         except BadInput as error:
             written = outcome.written_since(started, out)
             offered = f"--output, for one of the files that it wrote: {', '.join(written)}" if written else ""
@@ -182,18 +182,16 @@ class TrialRuns:
     def _values(self, name: str, varying: Sequence[str]) -> dict[str, str]:
         return launch.placeholders_of(self._job(name, varying)) | self.secret
 
-    def _stamps(self, name: str, varying: Sequence[str]) -> dict[Path, tuple[int, ...]]:
-        """The files that are compared, as they are before a run."""
-        names = command_words.filled(self.wanted.files, self._values(name, varying))
-        return {path: _stamp(path) for path in map(Path, names)}
-
-    def _outcome(self, out: Path, log: Path, before: Mapping[Path, tuple[int, ...]]) -> Outcome:
-        copies, printed = collect(self.wanted, before, log, out)
+    def _outcome(self, out: Path, log: Path, paths: Sequence[Path], before: Mapping[Path, tuple[int, int]]) -> Outcome:
+        copies = {name: out / "files" / str(number) for number, name in enumerate(self.wanted.files)}
+        for path, copied in zip(paths, copies.values(), strict=True):
+            copy_written(path, copied, before, log)
+        printed = numbers_in(log, self.wanted)
         result = outcome.result_of(out)
         # A file that --output names is compared as it is: it need not keep the contract.
-        if result is not None and result not in before:
+        if result is not None and result not in paths:
             left = outcome.read_outcome(out)
-        elif before or printed:
+        elif paths or printed:
             left = Outcome(out)
         else:
             asked = (
@@ -235,30 +233,21 @@ def injected(folder: Path, name: str, task: Mapping[str, Any]) -> dict[str, str]
 # What a run leaves that is compared
 
 
-def collect(
-    wanted: Wanted, before: Mapping[Path, tuple[int, ...]], log: Path, out: Path
-) -> tuple[dict[str, Path], dict[str, float]]:
-    """Copies of the files that a run wrote, by name, and the numbers that it printed last."""
-    copies = {}
-    for number, (name, (path, stamp)) in enumerate(zip(wanted.files, before.items(), strict=True)):
-        if path.is_dir():
-            raise BadInput(path, "", "is a folder", "a file that each run writes, such as one in it")
-        if _stamp(path) in ((), stamp):
-            raise BadInput(
-                path, "", "the program did not write it", f"a file that each run writes; {launch.last_words(log)}"
-            )
-        copies[name] = out / "files" / str(number)
-        copies[name].parent.mkdir(exist_ok=True)
-        shutil.copyfile(path, copies[name])
+def copy_written(path: Path, copied: Path, before: Mapping[Path, tuple[int, int]], log: Path) -> None:
+    """Copy a file that a run wrote; it had a stamp before, if it was there."""
+    if path.is_dir():
+        raise BadInput(path, "", "is a folder", "a file that each run writes, such as one in it")
+    if launch.stamps([path]).get(path) in (None, before.get(path)):
+        allowed = f"a file that each run writes; {launch.last_words(log)}"
+        raise BadInput(path, "", "the program did not write it", allowed)
+    copied.parent.mkdir(exist_ok=True)
+    shutil.copyfile(path, copied)
+
+
+def numbers_in(log: Path, wanted: Wanted) -> dict[str, float]:
+    """The numbers that a run printed last, by name."""
     text = log.read_text(errors="replace")
-    return copies, {name: _number(pattern, text, log) for name, pattern in wanted.metrics}
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    if not path.is_file():
-        return ()
-    stat = path.stat()
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return {name: _number(pattern, text, log) for name, pattern in wanted.metrics}
 
 
 def _number(pattern: re.Pattern, text: str, log: Path) -> float:
@@ -282,14 +271,9 @@ def _number(pattern: re.Pattern, text: str, log: Path) -> float:
 # What a run leaves in the folder that it is started in
 
 
-def stamps_here() -> dict[str, tuple[int, int]]:
-    """Each file below the folder that a program is started in, with its size and time; hidden folders are left out."""
-    files = {}
-    for path in itertools.islice(outcome.files_below(Path()), MOST_FILES):
-        with suppress(OSError):
-            status = path.stat()
-            files[str(path)] = status.st_size, status.st_mtime_ns
-    return files
+def files_here() -> set[str]:
+    """All files below the folder that a program is started in, but for those in hidden folders."""
+    return set(map(str, itertools.islice(outcome.files_below(Path()), MOST_FILES)))
 
 
 class LeftFiles(NamedTuple):
@@ -298,10 +282,9 @@ class LeftFiles(NamedTuple):
     names: list[str]
 
     @classmethod
-    def since(cls, before: dict[str, tuple[int, int]], compared: Sequence[str]) -> Self:
+    def since(cls, before: set[str], compared: Sequence[str]) -> Self:
         """What is there now and was not before; a file that was there is the user's own."""
-        outputs = {str(Path(name)) for name in compared}
-        return cls([name for name in stamps_here() if name not in before and name not in outputs])
+        return cls(sorted(files_here() - before - {str(Path(name)) for name in compared}))
 
     def has(self, text: str) -> bool:
         """Whether a text names one of the files, or the folder that it is in."""

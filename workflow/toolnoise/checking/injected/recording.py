@@ -49,11 +49,8 @@ MOST_FIXED = 200_000  # turns of a place whose results are kept or forced
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
-# The kind of a value that cannot be kept, the value, changed arguments, and states of generators.
-NOTHING = ("none", None, [], {}, None)
-# What an event's inputs have: the run's own folder, or a temporary name, which count as equal; a set, whose order does
-# not count; an argument that is a seed by its name.
-MARKS = ("folder", "set", "seed", "temporary")
+# What is kept of a result whose parts cannot be: no parts, no changed arguments, and no states of generators.
+NOTHING = ([], [], {}, None)
 # Before the name of what a loop walks through.
 STEP = "next "
 
@@ -388,11 +385,15 @@ class _Event:
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
             self._texts = [text for each in (owner, *args) if (text := _text(each))][:2]
             name = name_in((args, kwargs))
-            self._marks = [MARKS[0] if name == RUN else MARKS[3]] if name else []
-            if any(isinstance(each, set | frozenset) for each in (owner, *args)):
-                self._marks.append(MARKS[1])
-            if any("seed" in name or name == "random_state" for name in kwargs):
-                self._marks.append(MARKS[2])
+            # The run's own folder, or a temporary name, which count as equal; a set, whose order does not count; an
+            # argument that is a seed by its name.
+            marks = {
+                "folder": name and name == RUN,
+                "temporary": name and name != RUN,
+                "set": any(isinstance(each, set | frozenset) for each in (owner, *args)),
+                "seed": any("seed" in name or name == "random_state" for name in kwargs),
+            }
+            self._marks = [mark for mark, holds in marks.items() if holds]
             self._globals = global_digests()
             self._began = time.monotonic()
         finally:
@@ -451,14 +452,7 @@ class _Event:
 
     def _keep(self, inputs: int, result: Any, after: list[int], drawn: dict, is_value_of: bool) -> None:
         """Keep all that this call has brought: its result, changed arguments, and states of generators."""
-        kind, value = "none", None
-        state = state_of(result)
-        if is_value_of and state is not None:
-            kind, value = "state", state
-        elif is_value_of and is_value(result):
-            kind, value = "value", result
-        elif is_value_of and (parts := parts_of(result)):
-            kind, value = "parts", parts
+        parts = parts_of(result) if is_value_of else []
         changed = [
             (number, each)
             for number, (each, one, other) in enumerate(zip(self._args, self._parts, after, strict=True))
@@ -466,9 +460,9 @@ class _Event:
         ]
         own = state_of(self._generator) if self._generator is not None else None
         states = {name: state_of(generator) for name, generator in global_generators().items() if name in drawn}
-        _log.keep(self._place, inputs, (kind, value, changed, states, own))
+        _log.keep(self._place, inputs, (parts, changed, states, own))
 
-    def _force(self, result: Any, kind: str, value: Any, changed: list, states: dict[str, Any], own: Any) -> Any:
+    def _force(self, result: Any, parts: list, changed: list, states: dict[str, Any], own: Any) -> Any:
         if own is not None:
             set_state(self._generator, own)
         for name, state in states.items():
@@ -476,13 +470,11 @@ class _Event:
         for number, content in changed:
             if number < len(self._args):
                 _overwrite(self._args[number], content)
-        if kind == "state":
-            set_state(result, value)
-        elif kind == "parts":
-            for part in value:
-                set_part(result, *part)
-        elif kind == "value" and _may_replace(result, value):
-            return value
+        for path, kind, value in parts:
+            if path or kind == "state":
+                set_part(result, path, kind, value)
+            elif _may_replace(result, value):
+                return value
         return result
 
 

@@ -19,7 +19,7 @@ import sys
 import uuid
 import zlib
 from collections import deque
-from collections.abc import ItemsView, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from pathlib import PurePath
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
@@ -319,35 +319,40 @@ def attributes_of(value: Any) -> dict[str, Any]:
 # What can be kept for another run
 
 
-def parts_of(value: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str, Any]]:
-    """What an object is made of and can be kept: the path of each attribute, and its value or its generator's state."""
-    parts: list[tuple[tuple[str, ...], str, Any]] = []
+def parts_of(value: Any) -> list[tuple[tuple[str, ...], str, Any]]:
+    """What can be kept of a value: paths of attributes with plain values or states; the empty path if all of it can."""
+    state = state_of(value)
+    if state is not None:
+        return [((), "state", state)]
+    return [((), "value", value)] if is_value(value) else [*_attributes_to_keep(value, ())]
+
+
+def _attributes_to_keep(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str, Any]]:
     if len(path) > PARTS or isinstance(value, type | ModuleType | FunctionType) or not hasattr(value, "__dict__"):
-        return parts
+        return
     if type(value).__module__.partition(".")[0] in OPAQUE:
         # Its numbers are handles of the system: with those of another run, a program fails or waits for ever.
-        return parts
+        return
     for name, part in [*vars(value).items()][:ELEMENTS]:
         state = state_of(part)
         if state is not None:
-            parts.append(((*path, name), "state", state))
+            yield (*path, name), "state", state
         elif type(part) in PLAIN:
             # Nothing that another object may hold, too.
-            parts.append(((*path, name), "value", part))
+            yield (*path, name), "value", part
         else:
-            parts += parts_of(part, (*path, name))
-    return parts
+            yield from _attributes_to_keep(part, (*path, name))
 
 
 def set_part(value: Any, path: tuple[str, ...], kind: str, content: Any) -> None:
-    """Give an attribute of an object a value, or a generator its state."""
-    for name in path[:-1]:
-        value = vars(value).get(name)
+    """Give an attribute of an object a value; or a generator its state."""
+    for name in path[:-1] if kind == "value" else path:
         if not hasattr(value, "__dict__"):
             return
+        value = vars(value).get(name)
     if kind == "state":
-        set_state(vars(value).get(path[-1]), content)
-    elif path[-1] in vars(value):
+        set_state(value, content)
+    elif path[-1] in getattr(value, "__dict__", ()):
         vars(value)[path[-1]] = content
 
 
