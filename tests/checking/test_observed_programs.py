@@ -41,7 +41,7 @@ def runs_of(tmp_path, monkeypatch):
             (tmp_path / f"{name}.py").write_text(textwrap.dedent(content).strip() + "\n")
         with (tmp_path / "train.py").open("a") as file:
             file.write(f"import json, os\n{LEAVES}" if LEAVES not in text else "")
-        return TrialRuns([sys.executable, *words], 60, wanted((), ()), tmp_path / "runs")
+        return TrialRuns([sys.executable, *words], 600, wanted((), ()), tmp_path / "runs")
 
     return start
 

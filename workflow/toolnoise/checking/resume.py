@@ -144,7 +144,8 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     rows = [("stopped at", "by", "went on for", "at the end", "of a new seed's effect")]
     for each in resumed.interruptions:
         ran = "" if each.seconds is None else span(each.seconds)
-        rows.append((each.at, each.signal, ran, _end(each), _share(each, noise)))
+        share = differences.of_noise(each.difference, noise) if each.difference else ""
+        rows.append((each.at, each.signal, ran, _end(each), share))
     lines = ["A run that is stopped and goes on:", *aligned(rows)]
     for each in resumed.interruptions:
         if each.difference and each.difference.files:
@@ -165,7 +166,3 @@ def _end(stop: Interruption) -> str:
     if stop.kept and stop.anew is None:
         return "equal bit for bit, but nothing printed shows that it went on and did not start anew"
     return "equal bit for bit" if stop.kept else "equal, but without a checkpoint: it started anew"
-
-
-def _share(stop: Interruption, noise: int | None) -> str:
-    return differences.of_noise(stop.difference, noise) if stop.difference else ""

@@ -38,7 +38,9 @@ from toolnoise_injected.values import (
 )
 
 ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
-SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, and the first seconds of it
+# The share of the time of the process that recording may take, and the first seconds of it. Those are the processor's:
+# while it waits for others on a busy machine, nothing is seen.
+SHARE, FREE = 0.15, 0.2
 ORDERED = frozenset(
     {list, tuple, range, dict, str, bytes, bytearray, type({}.keys()), type({}.values()), type({}.items())}
 )
@@ -76,7 +78,7 @@ class _Log:
         self.kept, self.forced, self.generators = set(task["keep"]), set(task["force"]), task["generators"]
         self.is_constant, self.by_turn = task["constant"], task["by_turn"]
         _fixed.update(self.kept | self.forced)
-        self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
+        self.has_threads, self.spent, self.worked, self.began = False, 0.0, 0.0, time.perf_counter()
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
         words = getattr(sys, "orig_argv", sys.argv)
@@ -115,13 +117,18 @@ class _Log:
             self.counted = True
             self.write("turns", dict(_turns))
 
+    def count_time(self, began: float, worked: float) -> None:
+        """Count the time that recording has taken since a moment."""
+        self.spent += time.perf_counter() - began
+        self.worked += time.thread_time() - worked
+
     def fork(self) -> None:
         """Go on in a process that was forked."""
         os.close(self._file)
         _turns.clear()
         # Python seeds its generator anew.
         self._seen_globals.discard("random")
-        self.counted, self.spent, self.began = False, 0.0, time.perf_counter()
+        self.counted, self.spent, self.worked, self.began = False, 0.0, 0.0, time.perf_counter()
         self.open(f"{self.key}.{self.children}")
         with contextlib.suppress(KeyError, AttributeError):
             # A worker of multiprocessing ends without what atexit calls.
@@ -210,7 +217,7 @@ def _is_due(place: str, turn: int) -> bool:
     """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
     if turn <= ALWAYS or not turn & (turn - 1) or (turn <= MOST_FIXED and place in _fixed):
         return True
-    return turn <= OFTEN and _log.spent < FREE + SHARE * (time.perf_counter() - _log.began)
+    return turn <= OFTEN and (_log.worked < FREE or _log.spent < SHARE * (time.perf_counter() - _log.began))
 
 
 def _is_recorded(place: str) -> bool:
@@ -365,7 +372,7 @@ class _Event:
     def __init__(
         self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None, name: str = ""
     ) -> None:
-        began = time.perf_counter()
+        began = time.perf_counter(), time.thread_time()
         _local.busy = True
         try:
             _log.start_globals()
@@ -398,17 +405,17 @@ class _Event:
             self._began = time.monotonic()
         finally:
             _local.busy = False
-            _log.spent += time.perf_counter() - began
+            _log.count_time(*began)
 
     def end(self, result: Any, *, is_value_of: bool = True) -> Any:
         """Write the event, and return the result, or what takes its place."""
-        began = time.perf_counter()
+        began = time.perf_counter(), time.thread_time()
         _local.busy = True
         try:
             return self._end(result, is_value_of)
         finally:
             _local.busy = False
-            _log.spent += time.perf_counter() - began
+            _log.count_time(*began)
 
     def _end(self, result: Any, is_value_of: bool) -> Any:
         if self._name.startswith("tempfile."):
