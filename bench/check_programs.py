@@ -137,6 +137,11 @@ class Program(NamedTuple):
     check: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """The whole program."""
+        return text(self.parts)
+
 
 def text(parts: dict[str, str | tuple[str, ...]]) -> str:
     """A program with unusual parts, each as deep as it stands in the template."""
@@ -299,7 +304,7 @@ class Found(NamedTuple):
 def found(name: str, program: Program, worlds: str) -> Found:
     """Check a program in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "train.py").write_text(text(program.parts))
+        (Path(folder) / "train.py").write_text(program.text)
         check = [Path(sys.executable).with_name("toolnoise"), "check", "--json", "--world", worlds]
         check += ["--higher=--dtype float64", "--output", "preds.npy", *program.check, "--"]
         train = [sys.executable, "train.py", *(program.words or SEEDED)]

@@ -24,7 +24,7 @@ from toolnoise.base.metric_files import VERSION
 from toolnoise.base.metric_files import read as read_table
 from toolnoise.base.metric_files import write as write_table
 from toolnoise.base.shapes import AMOUNT, COUNT, FLAG, INTEGER, TEXT
-from toolnoise.checking import tensors
+from toolnoise.checking import outcome
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.provenance import statements
@@ -315,7 +315,7 @@ def test_an_npy_that_claims_more_than_it_has_or_than_can_be_is_refused_without_a
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
 @pytest.mark.parametrize("second", ["a.npy", "a"])
-@pytest.mark.parametrize("read", [arrays.read_npz, arrays.npz_names, tensors.read_npz])
+@pytest.mark.parametrize("read", [arrays.read_npz, arrays.npz_names, outcome.read_npz])
 def test_two_members_for_one_array_are_one_line(read, second, tmp_path, refused):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         for number, name in enumerate(("a.npy", second)):

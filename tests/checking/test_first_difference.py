@@ -1,8 +1,7 @@
 """Two observed runs are compared: which calls are roots of a difference, and which only hand it on."""
 
 from toolnoise.checking import first_difference
-from toolnoise.checking.diagnosis import fixed_seedings
-from toolnoise.checking.observed_runs import Event, Observed
+from toolnoise.checking.first_difference import Event, Observed, fixed_seedings
 
 
 def event(time, place, out=0, *, inputs=0, owner=0, turn=1, name="f", thread="", process="main", **more):
@@ -23,34 +22,10 @@ def roots(one, other):
     return [(root.kind, root.at[1]) for root in first_difference.roots(observed(*one), observed(*other))]
 
 
-def test_a_call_with_equal_inputs_and_another_result_is_a_root_and_what_follows_it_is_not():
-    one = [event(1, 3, out=1), event(2, 4, inputs=1, out=5)]
-    other = [event(1, 3, out=2), event(2, 4, inputs=2, out=6)]
-    assert roots(one, other) == [("result", 3)]
-
-
 def test_turns_of_which_some_are_recorded_are_compared_each_with_its_own():
     one = [event(1, 3, out=40, turn=40), event(2, 3, out=64, turn=64)]
     other = [event(1, 3, out=64, turn=64)]
     assert roots(one, other) == []
-
-
-def test_the_first_draw_of_a_generator_that_differs_from_the_start_is_a_root():
-    def run(state):
-        return [
-            event(1, 2, before={"random": state}),
-            event(2, 3, out=state, drawn={"random": [state, state + 1]}),
-            event(3, 4, out=state, drawn={"random": [state + 1, state + 2]}),
-        ]
-
-    assert roots(run(10), run(20)) == [("generator", 3)]
-
-
-def test_a_generator_that_is_seeded_first_is_no_root():
-    def run(state):
-        return [event(1, 2, drawn={"random": [state, 7]}), event(2, 3, out=1, drawn={"random": [7, 8]})]
-
-    assert roots(run(10), run(20)) == []
 
 
 def test_a_seeding_with_what_differs_is_no_root_nor_are_draws_after_it():
@@ -62,12 +37,6 @@ def test_a_seeding_with_what_differs_is_no_root_nor_are_draws_after_it():
         ]
 
     assert roots(run(1), run(2)) == [("result", 2)]
-
-
-def test_a_seeding_without_a_seed_is_a_root():
-    one = [event(1, 2, name="numpy.random.seed", drawn={"numpy.random": [5, 1]})]
-    other = [event(1, 2, name="numpy.random.seed", drawn={"numpy.random": [5, 2]})]
-    assert roots(one, other) == [("result", 2)]
 
 
 def test_an_estimator_is_named_where_it_was_made():

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise.checking import other_settings, reproducibility, trial_runs, unmodified
+from toolnoise.checking import other_settings, reproducibility, trial_runs
 from toolnoise.checking.other_settings import DRAWS, EQUAL, OTHER, ROUNDING, UNDECIDED
 from toolnoise.checking.outcome import Outcome
 
@@ -46,7 +46,7 @@ def checked(tmp_path):
     def start(*varied, higher="--double", without_draws="", seeds="", metrics=()):
         (tmp_path / "train.py").write_text(PROGRAM)
         words = [sys.executable, "train.py"]
-        command = reproducibility.command(words, seeds, "", None, unmodified.wanted(["preds.npy"], metrics))
+        command = reproducibility.command(words, seeds, "", None, trial_runs.wanted(["preds.npy"], metrics))
         asked = other_settings.asked(words, varied, [], higher, without_draws)
         return reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
 
@@ -133,7 +133,7 @@ print("loss", repr(float(sum(part.sum(dtype=kind) for part in [x[worker::workers
 def test_results_in_another_order_or_only_some_of_them_are_another_program(tmp_path):
     (tmp_path / "train.py").write_text(GATHERED)
     words = [sys.executable, "train.py"]
-    wanted = unmodified.wanted(["preds.npy"], ["loss ([-0-9.e]+)"])
+    wanted = trial_runs.wanted(["preds.npy"], ["loss ([-0-9.e]+)"])
     varied = ["two: --workers 2", "three: --workers 3"]
     asked = other_settings.asked(words, varied, [], "--double", "")
     command = reproducibility.command(words, "", "", None, wanted)
@@ -225,7 +225,7 @@ def test_a_way_may_be_tried_with_a_batch_for_each_process(tmp_path):
     (tmp_path / "train.py").write_text(PROGRAM)
     words = [sys.executable, "train.py"]
     other, instead = (other_settings.Way(name, words, {"WAY": name}) for name in ("other", "none"))
-    command = reproducibility.command(words, "", "", None, unmodified.wanted(["preds.npy"], []))
+    command = reproducibility.command(words, "", "", None, trial_runs.wanted(["preds.npy"], []))
     asked = other_settings.Asked([other._replace(instead=instead)], ["--double"])
     found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
     assert [(each.name, each.verdict) for each in found.breaks] == [("none", EQUAL)]

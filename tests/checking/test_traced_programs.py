@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
-from toolnoise.checking import injection, launch, traced_runs, unmodified
+from toolnoise.checking import launch, traced_runs, trial_runs
 from toolnoise.checking.trial_runs import TrialRuns
 
 pytestmark = pytest.mark.long
@@ -28,18 +28,6 @@ PLANTED = {
         net = torch.nn.Linear(4, 2)  # here
         torch.manual_seed(1)
         x = net(torch.rand(3, 4))
-        """,
-    ),
-    "clock": (
-        "aten.mul.Tensor",
-        "its tensors were equal, and it was given ",
-        """
-        torch.manual_seed(1)
-        net = torch.nn.Linear(4, 2)
-        scale = time.time() % 1
-        for step in range(3):
-            x = net(torch.rand(3, 4)).relu()
-            x = x * (1 + scale)  # here
         """,
     ),
     "outside": (
@@ -84,7 +72,6 @@ PLANTED = {
                 x = x - 1  # here
         """,
     ),
-    # More operations than are recorded singly; the runs part late.
     "a long run": (
         "aten.add.Tensor",
         "its tensors were equal, and it was given ",
@@ -156,7 +143,7 @@ def located(tmp_path, monkeypatch, skip_without):
 
     def start(text, command=(sys.executable, "train.py")):
         line = written(text, tmp_path)
-        wanted = unmodified.wanted(["preds.npy"], [])
+        wanted = trial_runs.wanted(["preds.npy"], [])
         return traced_runs.locate(TrialRuns(command, 600, wanted, tmp_path / "runs")), line
 
     return start
@@ -169,10 +156,11 @@ def test_the_planted_line_is_found(name, located, tmp_path):
     assert (found.name, found.file, found.line) == (operation, "train.py", line), found
     assert says in found.says
     assert not found.notes
-    traces = [traced_runs.read_trace(path) for path in sorted((tmp_path / "runs").glob("*.jsonl"))]
-    assert len(traces) == (4 if name == "a long run" else 2)
+    records = sorted((tmp_path / "runs").glob("*.jsonl"))
+    assert len(records) == 2
     if name == "a backward pass":
-        (product,) = (event for event in traces[0].events.values() if event.name == "aten.mm")
+        operations = [traced_runs.Operation(*parts) for parts in traced_runs.lines_of(records[0], "operation")]
+        (product,) = (operation for operation in operations if operation.name == "aten.mm")
         assert (product.line, product.about["forward"]) == (line + 4, ["train.py", line + 3])
 
 
@@ -217,8 +205,11 @@ def test_the_recorder_knows_the_private_parts_of_each_version(version, tmp_path)
         pytest.skip(f"{version} is not installed: make .environments/{version}")
     written(CLEAN["all that is usual"], tmp_path)
     record = tmp_path / "trace.jsonl"
-    task = {"observer": "operations", "file": str(record), "window": [0, 0]}
-    variables = injection.variables(tmp_path / "injected", "trace", task)
+    task = {
+        "observer": "operations",
+        "file": str(record),
+    }
+    variables = trial_runs.injected(tmp_path / "injected", "trace", task)
     launch.run([python, "train.py"], variables, tmp_path / "log", tmp_path)
-    trace = traced_runs.read_trace(record)
-    assert trace.events and not trace.notes, files.read_text(tmp_path / "log")
+    operations, notes = (list(traced_runs.lines_of(record, kind)) for kind in ("operation", "note"))
+    assert operations and not notes, files.read_text(tmp_path / "log")

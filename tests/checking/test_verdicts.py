@@ -1,6 +1,5 @@
 """Verdicts of `check`: which runs decide them, how they are put in words, and when a stop tests that a run resumes."""
 
-import json
 import signal
 from pathlib import Path
 
@@ -22,26 +21,6 @@ PLACE = causes.place("entropy", "train.py", 3, "seed = uuid.uuid4()", "By experi
 def result(difference, seeds=(), why=None):
     ignored = [reproducibility.Ignored(source, "it has none", []) for source, changed in seeds if not changed.files]
     return Checked(["train"], ["metric.json"], [], [1.0, 1.0], difference, why, dict(seeds), ignored)
-
-
-def test_a_proven_cause_follows_the_verdict_with_its_line_and_its_remedy():
-    found = result(CHANGED, why=Diagnosis([PLACE], [], []))
-    assert reproducibility.as_text(found).splitlines()[:7] == [
-        "Not reproducible: two runs with equal seeds differ in metric.json.",
-        "  loss: 1 and 2.5",
-        "",
-        "Proven:",
-        "  train.py:3: seed = uuid.uuid4()",
-        "    By experiment: it is so.",
-        "    A value comes from the system's source of randomness, which has no seed: draw it from a generator with a "
-        "seed.",
-    ]
-    values = json.loads(json.dumps(reproducibility.as_json(found)))
-    assert values["difference"]["metrics"] == {"loss": [1, 2.5]}
-    assert [(place["cause"], place["file"], place["line"]) for place in values["proven"]] == [
-        ("entropy", "train.py", 3)
-    ]
-    assert not values["possible"]
 
 
 def test_a_small_change_may_not_show_in_a_metric():
@@ -155,23 +134,6 @@ def test_a_run_that_prints_all_again_has_started_anew(case):
     assert resume.printed_again(*logs) is anew
 
 
-STOPS = {
-    "goes on": ({}, True, "equal bit for bit"),
-    "saves no more": ({"late": True}, False, "equal, but it saved no more: perhaps it was stopped too late to tell"),
-    "anew": ({"anew": True}, False, "it printed all from the start again: it seems to have started anew"),
-    "unknown": ({"anew": None}, True, "nothing printed shows that it went on and did not start anew"),
-    "no checkpoint": ({"kept": False}, False, "equal, but without a checkpoint: it started anew"),
-}
-
-
-@pytest.mark.parametrize("case", STOPS)
-def test_a_stop_after_which_a_run_starts_anew_or_saves_nothing_is_no_pass(case):
-    changes, passes, says = STOPS[case]
-    stop = resume.Interruption("SIGKILL", "its second save", EQUAL, 1.0, kept=True)._replace(**changes)
-    assert resume.Resumed([stop], []).passed == passes
-    assert says in "\n".join(resume.as_text(resume.Resumed([stop], []), None))
-
-
 class Logs:
     """Runs of a program: the files of its checkpoint, and its lines, before and after a stop."""
 
@@ -181,17 +143,18 @@ class Logs:
     def checkpoints(self, _name):
         return [self.place]
 
-    def _launched(self, part):
+    def _leaves(self, part):
         for name in self.files[part]:
             (self.place / name).write_text(f"{part}")
         self.log += self.lines[part]
 
-    def stopped(self, _name, _stop):
-        self._launched(0)
-        return True
+    def execute(self, _name, stop):
+        self._leaves(0)
+        return stop.signal
 
-    def resumed(self, _name, _words):
-        self._launched(1)
+    def run(self, _name, words, goes_on):
+        assert words and goes_on
+        self._leaves(1)
         return Outcome(self.place, np.zeros((2, 2), np.float32), labels=np.zeros(2))
 
     def printed(self, name):
@@ -199,18 +162,20 @@ class Logs:
 
 
 @pytest.mark.parametrize(
-    ("files", "lines", "found"),
+    ("files", "lines", "found", "says"),
     [
-        ((["last"], ["last"]), (HEAD + EPOCHS[0], "".join(EPOCHS[1:])), {"kept"}),
-        ((["last"], []), (HEAD + "".join(EPOCHS), END), {"kept", "late"}),
-        ((["last"], ["last"]), (HEAD + EPOCHS[0], WHOLE_LOG), {"kept", "anew"}),
+        ((["last"], ["last"]), (HEAD + EPOCHS[0], "".join(EPOCHS[1:])), {"kept"}, "equal bit for bit"),
+        ((["last"], []), (HEAD + "".join(EPOCHS), END), {"kept", "late"}, "equal, but it saved no more"),
+        ((["last"], ["last"]), (HEAD + EPOCHS[0], WHOLE_LOG), {"kept", "anew"}, "it seems to have started anew"),
         # An empty folder is no checkpoint.
-        (([], ["last"]), (HEAD, WHOLE_LOG), set()),
+        (([], ["last"]), (HEAD, WHOLE_LOG), set(), "equal, but without a checkpoint"),
     ],
 )
-def test_a_stop_at_any_moment_is_judged_by_what_is_saved_and_printed_after_it(files, lines, found, tmp_path):
+def test_a_stop_at_any_moment_is_judged_by_what_is_saved_and_printed_after_it(files, lines, found, says, tmp_path):
     runs = Logs(tmp_path, files, lines)
     whole = Outcome(tmp_path, np.zeros((2, 2), np.float32), labels=np.zeros(2))
     one = resume._interrupted(runs, resume.Resume(["train"]), launch.Stop(signal.SIGTERM, 0.5), 1.0, whole)
     assert {name for name in ("kept", "late", "anew") if getattr(one, name)} == found
-    assert one.counts == (found == {"kept"})
+    resumed = resume.Resumed([one], [])
+    assert resumed.passed == (found == {"kept"})
+    assert says in "\n".join(resume.as_text(resumed, None))

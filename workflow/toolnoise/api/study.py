@@ -49,13 +49,13 @@ def check(
     >>> found.passed
     True
     """
-    from toolnoise.checking import other_settings, reproducibility, unmodified
+    from toolnoise.checking import other_settings, reproducibility, trial_runs
 
     words = [command] if isinstance(command, str) else list(command)
     resumes = bool(resume or resume_command or stop_at)
     output, metric, vary = ([one] if isinstance(one, str) else list(one) for one in (output, metric, vary))
     places = [checkpoint] if isinstance(checkpoint, str) else list(checkpoint)
-    wanted = unmodified.wanted(output, metric, places)
+    wanted = trial_runs.wanted(output, metric, places)
     asked = reproducibility.command(words, sources, deterministic, limit, wanted)
     worlds = other_settings.worlds(world)
     asked = asked._replace(
@@ -69,7 +69,7 @@ def check(
         try:
             checked = reproducibility.check(asked, place)
         finally:
-            unmodified.forget(wanted)
+            wanted.forget()
     values = reproducibility.as_json(checked)
     return Verdict(reproducibility.as_text(checked), values, rows_of(values), passed=checked.passed)
 

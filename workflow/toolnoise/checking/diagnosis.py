@@ -12,9 +12,8 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.checking import causes, differences, experiments, first_difference, program_text, trial_runs
 from toolnoise.checking.causes import Place
 from toolnoise.checking.differences import Difference
-from toolnoise.checking.experiments import Experiments, called
-from toolnoise.checking.first_difference import Root
-from toolnoise.checking.observed_runs import Event, Observed, ObservedRuns
+from toolnoise.checking.experiments import Experiments, ObservedRuns, Proof, are_equal, called
+from toolnoise.checking.first_difference import Event, Observed, Root
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.trial_runs import LeftFiles, TrialRuns
@@ -27,6 +26,8 @@ OBSERVES = "`toolnoise check -- COMMAND` observes the program and finds the caus
 MOST_POSSIBLE, MOST_PLACES = 5, 3
 FEW_LEFT = 3
 SEEDS = re.compile(rf"\{{({'|'.join(ALGORITHMIC)})\}}")
+# A seeding with a plain number in the text.
+NUMBER = re.compile(r"\(\s*((random_)?(seed|state)\s*=\s*)?[\d_]+\s*\)")
 # Calls that ask for a file, or read it.
 READS = re.compile(r"(^|\.)(open|load\w*|read\w*|exists|is_file|is_dir|stat|getmtime|glob|listdir|scandir|iterdir)$")
 
@@ -56,50 +57,57 @@ def diagnose(
     other = observed.run() if one else None
     if one is None or other is None:
         return Diagnosis([], signs[:MOST_POSSIBLE], [f"{FAILED} {observed.failure}"])
-    if first := _left(runs, outcomes, one, other, left):
-        return Diagnosis([first], [], [])
-    if one.is_empty or other.is_empty:
+    free = [*outcomes, one.outcome, other.outcome]
+    if are_equal(one.outcome, other.outcome):
+        if first := _left(runs, outcomes[0], one, left):
+            return Diagnosis([first], [], [])
+        # Two may be equal by luck.
+        other = observed.run() or other
+        free.append(other.outcome)
+    # Without calls, no process is run by Python, or by one that ignores PYTHONPATH.
+    if not one.events or not other.events:
         return Diagnosis([], signs[:MOST_POSSIBLE], [NOT_OBSERVED])
     seen = first_difference.shared_generators(one, other)
     seen += [*first_difference.roots(one, other), *first_difference.orders(one, other)]
-    if not differences.between(one.outcome, other.outcome).files:
-        likely = [root for root in seen if causes.kind_of(root.name) not in causes.USUAL]
-        return Diagnosis([], _first([*signs, *_places(likely, text, left)]), [ALIKE])
-    proof = Experiments(observed, [*outcomes, one.outcome, other.outcome]).proof(one, other)
+
+    def places(roots: Sequence[Root], evidence: str = "") -> list[Place]:
+        return [_place(root, text, left, evidence or _seen(root)) for root in roots]
+
+    if are_equal(one.outcome, other.outcome):
+        likely = [root for root in seen if root.cause not in causes.USUAL]
+        return Diagnosis([], _first([*signs, *places(likely)]), [ALIKE])
+    proof = Experiments(observed, free).proof(one, other)
+    if proof and proof.roots:
+        proven = places(*_nearest(proof, seen))
+        # Another program, or what it has left, may be the work of a script that Python does not run.
+        is_others = proven[0].cause in ("read", "program")
+        return Diagnosis(proven, signs[:MOST_POSSIBLE] if is_others else [], [])
     if proof:
-        evidence, (file, line) = proof.evidence, proof.roots[0].at if proof.roots else ("", 0)
-        loop = _behind(proof.roots, seen)
-        inner = _within(proof.roots, seen)
-        elsewhere = evidence.replace(" here ", f" in {file}:{line} ")
-        if loop:
-            evidence = f"{elsewhere} They are ready in another order here."
-        elif inner:
-            evidence = f"{elsewhere} Within that call, {_seen(inner[0]).removeprefix('Seen: ')}"
-        proven = _places(loop or inner or proof.roots, text, left, evidence)
-        if proven:
-            # Another program, or what it has left, may be the work of a script that Python does not run.
-            is_others = proven[0].cause in ("read", "program")
-            return Diagnosis(proven, signs[:MOST_POSSIBLE] if is_others else [], [])
-        return Diagnosis([], _first([*_places(seen, text, left), *signs]), [proof.evidence])
+        return Diagnosis([], _first([*places(seen), *signs]), [proof.evidence])
     # An order says more than what is only the clock.
-    usual = [root for root in seen if root.kind == "result" and causes.kind_of(root.name) in causes.USUAL]
-    places = _places([root for root in seen if root not in usual], text, left)
-    return Diagnosis([], _first([*places, *signs, *_places(usual, text, left)]), [] if seen else [ELSEWHERE])
+    usual = [root for root in seen if root.kind == "result" and root.is_usual]
+    likely = [root for root in seen if root not in usual]
+    return Diagnosis([], _first([*places(likely), *signs, *places(usual)]), [] if seen else [ELSEWHERE])
 
 
-def _behind(roots: Sequence[Root], seen: Sequence[Root]) -> list[Root]:
-    """The loop that hands on futures as they are ready, where the result of one is at fault: that is its order."""
-    if len(roots) != 1 or not roots[0].name.endswith("Future.result"):
-        return []
-    return [root for root in seen if causes.kind_of(root.name) == "ready" and root.time < roots[0].time][:1]
-
-
-def _within(roots: Sequence[Root], seen: Sequence[Root]) -> list[Root]:
-    """The first place that differs by itself while a call that is at fault runs: it is nearer. Orders come first."""
+def _nearest(proof: Proof, seen: Sequence[Root]) -> tuple[list[Root], str]:
+    """The places to name for those that suffice, and how they are known."""
+    roots, evidence = proof.roots, proof.evidence
     if len(roots) != 1:
-        return []
-    inner = [root for root in seen if roots[0].encloses(root) and not experiments.is_usual(root)]
-    return sorted(inner, key=lambda root: (root.kind != "order", root.time))[:1]
+        return roots, evidence
+    (root,) = roots
+    file, line = root.at
+    elsewhere = evidence.replace(" here ", f" in {file}:{line} ")
+    # Where the result of a future is at fault, it is the order of the loop that hands on futures as they are ready.
+    loops = [each for each in seen if each.cause == "ready" and each.event.time < root.event.time]
+    if root.event.name.endswith("Future.result") and loops:
+        return loops[:1], f"{elsewhere} They are ready in another order here."
+    # The first place that differs by itself while a call that is at fault runs is nearer. Orders come first.
+    inner = [each for each in seen if root.encloses(each) and not each.is_usual]
+    if inner:
+        nearest = min(inner, key=lambda each: (each.kind != "order", each.event.time))
+        return [nearest], f"{elsewhere} Within that call, {_seen(nearest).removeprefix('Seen: ')}"
+    return roots, evidence
 
 
 def unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
@@ -107,31 +115,25 @@ def unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
     return Diagnosis([], program_text.signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
 
 
-def _left(
-    runs: TrialRuns, outcomes: Sequence[Outcome], one: Observed, other: Observed, left: LeftFiles
-) -> Place | None:
+def _left(runs: TrialRuns, first: Outcome, one: Observed, left: LeftFiles) -> Place | None:
     """The place that reads what an earlier run has left, if a run without it ends like the first one."""
-    if not left.names or differences.between(one.outcome, other.outcome).files:
-        return None
-    again = left.run_without(runs)
-    if again is None or differences.between(outcomes[0], again).files:
+
+    def suffices(files: LeftFiles) -> bool:
+        again = files.run_without(runs)
+        return again is not None and are_equal(first, again)
+
+    if not left.names or not suffices(left):
         return None
     # Which of a few it is: what was written last may come from the others.
-    for name in sorted(left.names, key=_written, reverse=True) if 1 < len(left.names) <= FEW_LEFT else ():
-        single = LeftFiles([name])
-        again = single.run_without(runs)
-        if again is not None and not differences.between(outcomes[0], again).files:
-            left = single
-            break
+    few = sorted(left.names, key=_written, reverse=True) if 1 < len(left.names) <= FEW_LEFT else []
+    left = next((single for name in few if suffices(single := LeftFiles([name]))), left)
     named = [event for event in one.events if any(left.has(text) for text in event.texts)]
     event = next((each for each in named if READS.search(each.name)), next(iter(named), None))
     says = (
         f"By experiment: without {trial_runs.few_of(left.names)}, which an earlier run left, a run ends like the first."
     )
-    if event is None:
-        return causes.place("left", left.names[0], 0, "", says)
-    file, line, *_ = event.place.split(":")
-    return causes.place("left", file, int(line), code_of(file, int(line)), says)
+    file, line = event.at if event else (left.names[0], 0)
+    return causes.place("left", file, line, code_of(file, line), says)
 
 
 def _written(name: str) -> float:
@@ -144,47 +146,42 @@ def _first(places: Sequence[Place]) -> list[Place]:
     return [place for place in dict.fromkeys(places) if unique[place.file, place.line] == place][:MOST_POSSIBLE]
 
 
-def _places(roots: Sequence[Root], text: Sequence[SourceFile], left: LeftFiles, evidence: str = "") -> list[Place]:
-    return [_place(root, text, left, evidence or _seen(root)) for root in roots]
-
-
 def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: str) -> Place:
     file, line = root.at
-    generator = root.generator
+    event, generator, has_left = root.event, root.generator, any(map(left.has, root.event.texts))
+    kind = root.cause
     if generator:
         kind = "unseeded"
-        generator = "keras" if generator == "random" and root.name.startswith("keras.") else generator
-    elif _reads_a_file(root):
-        kind = "left" if any(map(left.has, root.texts)) else "read"
-    elif "folder" in root.marks:
-        kind = "folder"
+        generator = "keras" if generator == "random" and event.name.startswith("keras.") else generator
     elif root.kind == "order":
         kind = "shared" if root.apart else "order"
-    else:
-        kind = "set" if root.name == "iterate" or "set" in root.marks else causes.kind_of(root.name)
-        if kind == "operation" and "temporary" in root.marks:
-            kind = "name"
-        elif kind == "operation":
-            kind = "turns" if root.kind == "turns" else "left" if any(map(left.has, root.texts)) else kind
+    elif root.kind == "turns":
+        kind = "turns" if kind == "operation" else kind
+    # A file that a call names, and gives the content of; its time and place have kinds of their own.
+    elif kind == "operation" and any(Path(each).is_file() for each in event.texts):
+        kind = "left" if has_left else "read"
+    elif "folder" in event.marks:
+        kind = "folder"
+    elif event.name == "iterate" or "set" in event.marks:
+        kind = "set"
+    elif kind == "operation" and "temporary" in event.marks:
+        kind = "name"
+    elif kind == "operation" and has_left:
+        kind = "left"
     return causes.place(kind, file, line, code_of(file, line, text), evidence, generator)
-
-
-def _reads_a_file(root: Root) -> bool:
-    """Whether a call gives the content of a file that it names; its time and place have kinds of their own."""
-    is_plain = root.kind == "result" and causes.kind_of(root.name) == "operation"
-    return is_plain and any(Path(text).is_file() for text in root.texts)
 
 
 def _seen(root: Root) -> str:
     """What two observed runs have shown of a place."""
-    name = called(root.name)
+    name = called(root.event.name)
     if root.kind == "order":
         by = "threads come to" if root.apart else "the inputs come to"
         return f"Seen: {by} {name} in another order in each run."
     if root.kind == "generator":
         return f"Seen: the state of the generator of {root.generator} differed from the start, before {name} drew."
-    if root.values != ("", ""):
-        return f"Seen: for equal inputs {name} gave {root.values[0]} and {root.values[1]}."
+    shown = (root.event.shown, root.partner.shown) if root.partner else ("", "")
+    if shown[0] != shown[1]:
+        return f"Seen: for equal inputs {name} gave {shown[0]} and {shown[1]}."
     return f"Seen: for equal inputs {name} gave different results."
 
 
@@ -209,49 +206,17 @@ def lost_seeds(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFil
     found = {}
     for source in sources if control else ():
         seeded = observed.run(source)
-        events = fixed_seedings(control, seeded) if seeded else []
+        events = first_difference.fixed_seedings(control, seeded) if seeded else []
         if len(SEEDS.findall(" ".join(runs.words))) == 1:
             # A number in the text is often meant, such as that of the data.
-            events.sort(key=_has_number)
+            events.sort(key=lambda event: bool(NUMBER.search(code_of(*event.at))))
         found[source] = [_fixed_place(event, source, text) for event in events[:MOST_PLACES]]
     return found
 
 
 def _fixed_place(event: Event, source: str, text: Sequence[SourceFile]) -> Place:
-    file, line, *_ = event.place.split(":")
     says = f"Seen: {called(event.name)} is the same whatever {{{source}}} is."
-    return causes.place("fixed", file, int(line), code_of(file, int(line), text), says)
-
-
-def fixed_seedings(control: Observed, seeded: Observed) -> list[Event]:
-    """Seedings that another seed does not reach: first the last one before the first draw that is the same."""
-    others = {(event.process, event.place, event.turn): event for event in seeded.events}
-    seedings: list[Event] = []
-    before = 0
-    for event in control.events:
-        other = others.get((event.process, event.place, event.turn))
-        if other is None or _what(event) != _what(other):
-            continue
-        if causes.kind_of(event.name) == "generator" or "seed" in event.marks:
-            seedings.append(event)
-        elif seedings and not before and (event.drawn or event.owner == seedings[-1].out):
-            before = len(seedings)
-    last = max(0, (before or len(seedings)) - 1)
-    first: dict[str, Event] = {}
-    for event in seedings:
-        first.setdefault(event.place, event)
-    return sorted(first.values(), key=lambda event: event.place != seedings[last].place)
-
-
-def _has_number(event: Event) -> bool:
-    """Whether a seeding has a plain number in the text."""
-    file, line, *_ = event.place.split(":")
-    return bool(re.search(r"\(\s*((random_)?(seed|state)\s*=\s*)?[\d_]+\s*\)", code_of(file, int(line))))
-
-
-def _what(event: Event) -> tuple:
-    """What goes in and what comes out, the states of global generators among it."""
-    return event.inputs, event.out, {name: after for name, (_, after) in event.drawn.items()}
+    return causes.place("fixed", *event.at, code_of(*event.at, text), says)
 
 
 def different(difference: Difference, why: Diagnosis) -> list[str]:

@@ -1,14 +1,32 @@
-"""The differences between the outcomes of two runs of a program, bit for bit, and in words."""
+"""The differences between the outcomes of two runs of a program, bit for bit, and in words.
 
+Nothing is unpickled: of an archive, such as a PyTorch checkpoint, the parts are compared as bytes, and of a gzip file
+what it holds, so that the times within do not count. Nor do the time and the addresses of objects that Keras writes
+into a model.
+"""
+
+import gzip
+import itertools
+import re
+import zipfile
 from collections.abc import Mapping
-from typing import NamedTuple
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, NamedTuple
 
 import numpy as np
 
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import DAMAGED, LARGEST_TEXT
 from toolnoise.base.times import is_time
-from toolnoise.checking import tensors, unmodified
-from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
+from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome, read_npy
 from toolnoise.formulas.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
+
+CHUNK = 1 << 20
+TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl")
+GZIP = b"\x1f\x8b"
+# By the part of a .keras file, what differs between any two runs: the addresses only say which objects are the same.
+KERAS = {"metadata.json": rb'"date_saved": "[^"]*"', "config.json": rb'"shared_object_id": \d+'}
 
 
 class Difference(NamedTuple):
@@ -37,25 +55,25 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     """All that differs; `files` is empty if nothing does."""
     kinds = {LOGITS: "logits", PREDICTIONS: "predictions", _file_of_losses(outcome): "losses", LABELS: "labels"}
     arrays = ({name: getattr(each, kind) for name, kind in kinds.items()} for each in (outcome, other))
-    files = tensors.names_of_unequal(*arrays)
+    files = names_of_unequal(*arrays)
     printed = _metrics(outcome.printed, other.printed)
     changed = _metrics(outcome.metric or {}, other.metric or {}) | printed
     metrics = {name: pair for name, pair in changed.items() if not is_time(name)}
-    weights = tensors.names_of_unequal(outcome.weights or {}, other.weights or {})
+    weights = names_of_unequal(outcome.weights or {}, other.weights or {})
     epoch, column = _first(outcome.history, other.history)
     files += [METRIC] if metrics.keys() - printed.keys() else []
     files += [name for name in metrics if name in printed]
     files += ["weights"] if weights or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
-    files += [GROUPS] if tensors.names_of_unequal(outcome.groups, other.groups) else []
-    changes = {name: unmodified.change(name, file, other.files[name]) for name, file in outcome.files.items()}
-    outputs = {name: change for name, change in changes.items() if change}
+    files += [GROUPS] if names_of_unequal(outcome.groups, other.groups) else []
+    found = {name: change(name, file, other.files[name]) for name, file in outcome.files.items()}
+    outputs = {name: said for name, said in found.items() if said}
     files += outputs
     answers = outcome.answers, other.answers
     comparable = answers[0] is not None and answers[1] is not None and len(answers[0]) == len(answers[1])
     return Difference(
         files,
-        int(np.count_nonzero(tensors.unequal(*answers))) if comparable else None,
+        int(np.count_nonzero(unequal(*answers))) if comparable else None,
         len(answers[0]) if comparable else None,
         _largest(outcome, other),
         metrics,
@@ -66,6 +84,22 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
         column,
         outputs,
     )
+
+
+def unequal(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Where the numbers of two arrays differ; NaNs are equal."""
+    return (values != others) & ~(np.isnan(values) & np.isnan(others))
+
+
+def names_of_unequal(arrays: Mapping[str, np.ndarray | None], others: Mapping[str, np.ndarray | None]) -> list[str]:
+    """The names of all arrays that are not equal bit for bit, or that only one side has."""
+    return [name for name in {**arrays, **others} if not _has_same_bits(arrays.get(name), others.get(name))]
+
+
+def _has_same_bits(array: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if array is None or other is None:
+        return array is other
+    return (array.dtype, array.shape) == (other.dtype, other.shape) and array.tobytes() == other.tobytes()
 
 
 def timed(outcome: Outcome) -> list[str]:
@@ -99,18 +133,85 @@ def _first(history: EpochTable | None, other: EpochTable | None) -> tuple[int | 
     if history is None or other is None:
         return None, None if history is other else EPOCH
     if history.columns != other.columns:
-        different = [
-            name for name in (*history.columns, *other.columns) if (name in history.columns) != (name in other.columns)
-        ]
-        return None, (different or history.columns)[0]
-    for a, b in zip(history.rows, other.rows, strict=False):
+        names = (*history.columns, *other.columns)
+        of_one = (name for name in names if (name in history.columns) != (name in other.columns))
+        return None, next(of_one, history.columns[0])
+    for a, b in itertools.zip_longest(history.rows, other.rows):
+        if a is None or b is None:
+            return int((a or b)[0]), EPOCH
         for column, value, others in zip(history.columns, a, b, strict=True):
             if value != others and not is_time(column):
                 return int(a[0]), column
-    if len(history.rows) != len(other.rows):
-        longer = max(history.rows, other.rows, key=len)
-        return int(longer[min(len(history.rows), len(other.rows))][0]), EPOCH
     return None, None
+
+
+def change(name: str, file: Path, other: Path) -> str:
+    """How two versions of a file differ; empty if they do not."""
+    with file.open("rb") as a, other.open("rb") as b:
+        heads = [each.peek(len(GZIP))[: len(GZIP)] for each in (a, b)]
+        place = _first_byte(a, b)
+    if place is None:
+        return ""
+    suffix = Path(name).suffix
+    # What cannot be read, or is no array of numbers, is compared as bytes.
+    with suppress(BadInput, OSError, *DAMAGED):
+        if zipfile.is_zipfile(file) and zipfile.is_zipfile(other):
+            return _parts(file, other, KERAS if suffix == ".keras" else {})
+        if heads == [GZIP, GZIP]:
+            with gzip.open(file) as a, gzip.open(other) as b:
+                inside = _first_byte(a, b)
+            return "" if inside is None else f"from byte {inside} of its unpacked content on"
+        if suffix == ".npy":
+            return _rows(read_npy(file), read_npy(other))
+    if suffix in TEXTS:
+        return _lines(file, other)
+    return f"from byte {place} on"
+
+
+def _first_byte(a: IO[bytes], b: IO[bytes]) -> int | None:
+    for start in itertools.count(0, CHUNK):
+        parts = a.read(CHUNK), b.read(CHUNK)
+        if parts[0] != parts[1]:
+            differs = (at for at, pair in enumerate(zip(*parts, strict=False)) if pair[0] != pair[1])
+            return start + next(differs, min(map(len, parts)))
+        if not parts[0]:
+            return None
+    return None
+
+
+def _parts(file: Path, other: Path, varying: Mapping[str, bytes]) -> str:
+    """The members of two archives that differ; their times do not count, nor what varies in a part."""
+    with zipfile.ZipFile(file) as a, zipfile.ZipFile(other) as b:
+        both = set(a.namelist()) & set(b.namelist())
+        names = list(dict.fromkeys([*a.namelist(), *b.namelist()]))
+        differ = [name for name in names if name not in both or not _equal_members(a, b, name, varying.get(name))]
+    return f"{len(differ)} of {len(names)} parts, the first is {differ[0]}" if differ else ""
+
+
+def _equal_members(a: zipfile.ZipFile, b: zipfile.ZipFile, name: str, varying: bytes | None) -> bool:
+    if varying and max(each.getinfo(name).file_size for each in (a, b)) <= LARGEST_TEXT:
+        return _numbered(a.read(name), varying) == _numbered(b.read(name), varying)
+    with a.open(name) as one, b.open(name) as other:
+        return _first_byte(one, other) is None
+
+
+def _numbered(content: bytes, varying: bytes) -> bytes:
+    """A content with the number of each distinct match in its place."""
+    numbers: dict[bytes, int] = {}
+    return re.sub(varying, lambda match: b"%d" % numbers.setdefault(match[0], len(numbers)), content)
+
+
+def _lines(file: Path, other: Path) -> str:
+    texts = [each.read_text(errors="replace").splitlines() for each in (file, other)]
+    differ = [number for number, (a, b) in enumerate(itertools.zip_longest(*texts), 1) if a != b]
+    return f"{len(differ)} of {max(map(len, texts))} lines, the first is line {differ[0]}" if differ else "line ends"
+
+
+def _rows(array: np.ndarray, other: np.ndarray) -> str:
+    if (array.dtype, array.shape) != (other.dtype, other.shape) or not array.ndim:
+        return f"{array.dtype} of shape {array.shape}, and {other.dtype} of shape {other.shape}"
+    differ = unequal(array, other).reshape(len(array), -1).any(axis=1)
+    return f"{int(differ.sum())} of {len(array)} rows" if differ.any() else "bits of equal numbers"
 
 
 def parts(changed: Difference) -> list[str]:

@@ -1,5 +1,8 @@
 """Which place makes two runs differ: found by runs in which the results of places are those of another run.
 
+The observer (checking/injected) runs in each Python process that the program starts. Observing costs time, so no
+observed run decides whether a program is reproducible.
+
 If a run with the values that one place had in a kept run ends like that run, what differs arises there. One place is
 tried alone before several together. Where values cannot be kept, other experiments follow: one value at every turn, a
 fixed hash seed, threads one after another. A run that ends like another one by chance would prove nothing: where runs
@@ -8,17 +11,60 @@ have been equal by chance before, an experiment is repeated.
 
 import os
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.checking import causes, differences, first_difference
-from toolnoise.checking.first_difference import Root
-from toolnoise.checking.observed_runs import START, Observed, ObservedRuns
+from toolnoise.checking import differences, first_difference
+from toolnoise.checking.first_difference import Observed, Root, read_records
 from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.trial_runs import UNCOMPILED, TrialRuns
 
+# Beside the places of a plan: the states of global generators at the start of each process.
+START = "start"
+PATIENCE, LONGER = 60.0, 5  # seconds, and the longest run so far: the longest time of an observed run
+# What is fixed in an observed run, and how.
+PLAN = {"keep": (), "force": (), "generators": (), "constant": False, "by_turn": False, "in_turn": False}
 HASH_SEED = "PYTHONHASHSEED"
 MOST_RUNS = 12  # of the program, the first two included
 REPEATS = 2
+
+
+class ObservedRuns:
+    """Observed runs of one command, numbered in their order."""
+
+    def __init__(self, runs: TrialRuns) -> None:
+        self.runs, self._count = runs, 0
+        # Why the last run that failed did.
+        self.failure = ""
+        self._folder = runs.folder / "observed"
+        (self._folder / "values").mkdir(parents=True)
+
+    def run(self, *varying: str, **plan: Any) -> Observed | None:
+        """Observe one run; None if the program fails, as it may with values of another run.
+
+        The results of the places of `keep` are kept for later runs, where those of `force` get them again, and so do
+        global generators at the start: where the inputs are the same, or `by_turn`, whatever they are. `constant`: each
+        place always gets the first result. `in_turn`: threads run one after another. A source that varies has another
+        seed.
+        """
+        self._count += 1
+        # Names of one length: they count as equal in what the program computes from its folders.
+        name = f"observed-{self._count:02d}"
+        folder = self._folder / name
+        folder.mkdir()
+        task = {"observer": "rewriting", "folder": str(folder.resolve()), **PLAN, **plan}
+        limit = self.runs.limit
+        # With a value of another run, a loop may never end.
+        self.runs.limit = min(limit, PATIENCE + LONGER * max(self.runs.seconds, default=limit))
+        try:
+            outcome = self.runs.run(name, *varying, more=UNCOMPILED, task=task)
+        except BadInput as error:
+            self.failure = str(error)
+            return None
+        finally:
+            self.runs.limit = limit
+        return read_records(folder, outcome)
 
 
 class Proof(NamedTuple):
@@ -38,28 +84,31 @@ class Experiments:
         self._kept: Observed | None = None
         self._are_by_turn = False
 
-    def _has_room_for(self, runs: int) -> bool:
-        return self._runs.started + runs <= MOST_RUNS
-
     def proof(self, one: Observed, other: Observed) -> Proof | None:
         """The places that make runs differ, if an experiment shows them."""
-        roots = _in_order_of_trial(first_difference.roots(one, other))
-        inner = [root for root in roots if not any(map(root.encloses, roots))]
-        apart = [root for root in inner if root.apart and not is_usual(root)]
+        roots = first_difference.roots(one, other)
+        # The first one first; later what hardly ever matters, and last the calls within which others were made.
+        outer = [root for root in roots if any(map(root.encloses, roots))]
+        inner = sorted((root for root in roots if root not in outer), key=lambda root: (root.is_usual, root.event.time))
+        roots = [*inner, *sorted(outer, key=lambda root: (root.is_usual, root.event.time))]
+        apart = [root for root in inner if root.apart and not root.is_usual]
         return (
             (self._keep(roots) and (self._nearer(self._by_values(inner), inner) or self._by_one_value(apart)))
-            or (len(inner) < len(roots) and self._by_values(roots))
+            or (bool(outer) and self._by_values(roots))
             or self._by_turns(first_difference.turns(one, other)[:2])
             or self._by_hash_seed(roots)
-            or self._by_threads_in_turn(one, other)
+            or self._by_threads_in_turn(one, other, roots)
             or None
         )
+
+    def _has_room_for(self, runs: int) -> bool:
+        return self._runs.started + runs <= MOST_RUNS
 
     def _keep(self, roots: Sequence[Root]) -> bool:
         """Run it once more, and keep the values of some places."""
         if not roots or not self._has_room_for(2):
             return False
-        self._kept = self._observed.run(keep=[START, *(root.place for root in roots)])
+        self._kept = self._observed.run(keep=[START, *(root.event.place for root in roots)])
         if self._kept is not None:
             self._free.append(self._kept.outcome)
         return self._kept is not None
@@ -89,7 +138,7 @@ class Experiments:
         """An earlier place in a process or thread of the program, if it suffices: what was found passes it on."""
         if found is None or len(found.roots) != 1 or found.roots[0].apart:
             return found
-        earlier = [root for root in roots if root.apart and root.time < found.roots[0].time]
+        earlier = [root for root in roots if root.apart and root.event.time < found.roots[0].event.time]
         return next((_proved([root]) for root in earlier[:2] if self._suffices([root])), found)
 
     def _by_turns(self, roots: Sequence[Root]) -> Proof | None:
@@ -100,44 +149,42 @@ class Experiments:
         return found
 
     def _suffices(self, roots: Sequence[Root]) -> bool:
-        """Whether a run with the values that some places had in the kept run ends like it."""
-        return self._is_certain(lambda: self._is_like_kept(roots))
+        """Whether runs with the values that some places had in the kept run end like it."""
 
-    def _is_like_kept(self, roots: Sequence[Root]) -> bool:
-        if self._kept is None or not self._has_room_for(1):
-            return False
-        again = self._observed.run(**_fixed(roots), by_turn=self._are_by_turn)
-        return again is not None and _are_equal(self._kept.outcome, again.outcome)
+        def is_like_kept() -> bool:
+            if self._kept is None or not self._has_room_for(1):
+                return False
+            again = self._observed.run(**_fixed(roots), by_turn=self._are_by_turn)
+            return again is not None and are_equal(self._kept.outcome, again.outcome)
 
-    def _is_certain(self, holds: Callable[[], bool]) -> bool:
-        return holds() and (not self._are_some_equal() or all(holds() for _ in range(REPEATS)))
+        return is_like_kept() and (not self._are_some_equal() or all(is_like_kept() for _ in range(REPEATS)))
 
     def _are_some_equal(self) -> bool:
         """Whether some of the runs in which nothing was changed are equal: then an equal run may be so by chance."""
-        pairs = [(a, b) for number, a in enumerate(self._free) for b in self._free[:number]]
-        return any(_are_equal(a, b) for a, b in pairs)
+        return any(are_equal(*pair) for pair in combinations(self._free, 2))
 
-    def _are_all_equal(self, run: Callable[[str], Outcome | None]) -> bool:
+    def _are_all_equal(self, run: Callable[[int], Outcome | None]) -> bool:
         """Whether runs that are changed in one way are equal."""
-        number = 2 + self._are_some_equal()
-        outcomes = [run(str(each)) for each in range(1, number + 1)] if self._has_room_for(number) else [None]
-        return all(each is not None and _are_equal(outcomes[0], each) for each in outcomes)
+        count = 2 + self._are_some_equal()
+        outcomes = [run(number) for number in range(1, count + 1)] if self._has_room_for(count) else [None]
+        return all(each is not None and are_equal(outcomes[0], each) for each in outcomes)
+
+    def _are_equal_if_observed(self, **how: Any) -> bool:
+        def run(_number: int) -> Outcome | None:
+            again = self._observed.run(**how)
+            return again and again.outcome
+
+        return self._are_all_equal(run)
 
     def _by_one_value(self, roots: Sequence[Root]) -> Proof | None:
         """Processes and threads may take other pieces of work in each run: then each turn gets the same value."""
-
-        def run(_number: str) -> Outcome | None:
-            again = self._observed.run(**_fixed(roots), constant=True)
-            return again and again.outcome
-
-        if not roots or self._kept is None or not self._are_all_equal(run):
+        if not roots or self._kept is None or not self._are_equal_if_observed(**_fixed(roots), constant=True):
             return None
-        return Proof(
-            list(roots), f"By experiment: if {_names(roots)} always has one and the same value, runs are equal."
-        )
+        says = f"By experiment: if {_names(roots)} always has one and the same value, runs are equal."
+        return Proof(list(roots), says)
 
     def _by_hash_seed(self, roots: Sequence[Root]) -> Proof | None:
-        def run(number: str) -> Outcome | None:
+        def run(number: int) -> Outcome | None:
             try:
                 return self._runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"})
             except BadInput:
@@ -145,44 +192,32 @@ class Experiments:
 
         if os.environ.get(HASH_SEED, "random") != "random" or not self._are_all_equal(run):
             return None
-        hashed = [root for root in roots if root.name == "iterate" or causes.kind_of(root.name) == "hash"]
+        hashed = [root for root in roots if root.event.name == "iterate" or root.cause == "hash"]
         return Proof(hashed[:1], f"By experiment: with {HASH_SEED}=0 runs are equal.")
 
-    def _by_threads_in_turn(self, one: Observed, other: Observed) -> Proof | None:
-        def run(_number: str) -> Outcome | None:
-            again = self._observed.run(in_turn=True)
-            return again and again.outcome
-
+    def _by_threads_in_turn(self, one: Observed, other: Observed, roots: Sequence[Root]) -> Proof | None:
         places = [root for root in first_difference.orders(one, other) if root.apart]
-        places += [root for root in first_difference.roots(one, other) if causes.kind_of(root.name) == "ready"]
-        if not places or not self._are_all_equal(run):
+        ready = [root for root in roots if root.cause == "ready"]
+        places += sorted(ready, key=lambda root: root.event.time)
+        if not places or not self._are_equal_if_observed(in_turn=True):
             return None
         return Proof(places[:1], "By experiment: if its threads run one after another, runs are equal.")
 
 
-def _in_order_of_trial(roots: Sequence[Root]) -> list[Root]:
-    """The first one first; later what hardly ever matters, and last the calls within which others were made."""
-    return sorted(roots, key=lambda root: (any(map(root.encloses, roots)), is_usual(root), root.time))
-
-
-def is_usual(root: Root) -> bool:
-    """Whether it differs between any two runs, and hardly ever matters."""
-    return causes.kind_of(root.name) in causes.USUAL and not root.generator
-
-
 def _fixed(roots: Sequence[Root]) -> dict[str, Any]:
     return {
-        "force": [START, *(root.place for root in roots if not root.generator)],
-        "generators": {root.generator for root in roots} - {""},
+        "force": [START, *(root.event.place for root in roots if not root.generator)],
+        "generators": sorted({root.generator for root in roots} - {""}),
     }
 
 
-def _are_equal(outcome: Outcome, other: Outcome) -> bool:
+def are_equal(outcome: Outcome, other: Outcome) -> bool:
+    """Whether nothing differs but times."""
     return not differences.between(outcome, other).files
 
 
 def _names(roots: Sequence[Root]) -> str:
-    return " and ".join(dict.fromkeys(called(root.name) for root in roots))
+    return " and ".join(dict.fromkeys(called(root.event.name) for root in roots))
 
 
 def called(name: str) -> str:

@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
-from toolnoise.checking import injection
+from toolnoise.checking import injected as kinds
 from toolnoise.checking.diagnosis import code_of
-from toolnoise.checking.injected import kinds
 from toolnoise.checking.trial_runs import TrialRuns
 
 DRAWN_LATER, UNDRAWN = "drawn later", "undrawn"
@@ -123,7 +122,7 @@ def _written(runs: TrialRuns, name: str, task: Mapping[str, Any], words: Sequenc
         "log": str((runs.folder / "logs" / f"{name}.log").absolute()),
     }
     try:
-        runs.observed(name, injection.variables(runs.folder / "injected", state.stem, {**known, **task}), words)
+        runs.execute(name, words=words, task={**known, **task}, goes_on=words is not None)
     except BadInput:
         # It ends before its time: who has started it may fail, and that is no matter.
         if not state.exists():

@@ -6,20 +6,30 @@ started without a shell, in a process group of its own, with a log and a time li
 
 Whatever ends this process, be it Ctrl-C, SIGTERM or SIGHUP, ends the program first, with all that it has started. If
 this process is killed, the system kills the program, on Linux; what that has started may go on.
+
+What it prints goes to a pipe if its command names variables by {env:NAME}. What comes out is written to the log at
+once, with placeholders in the place of their values, but for an end that may begin a value. So no value is in the log
+at any time, even if this process is killed.
 """
 
+import base64
 import functools
+import html
+import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
+from urllib.parse import quote, quote_plus
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
@@ -27,7 +37,6 @@ from toolnoise.base.noise_sources import ALGORITHMIC, replicate
 from toolnoise.base.printing import span
 from toolnoise.base.program import end_with
 from toolnoise.base.spec import Spec
-from toolnoise.checking.redaction import Redaction
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
 BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between signs of life, between looks at the log, and if a stop is near
@@ -36,6 +45,10 @@ KEPT, MOST = 1 << 26, 1 << 28
 LAST_LINES, LAST_BYTES = 3, 4096
 # The variables in which a program finds its seeds begin with it.
 SEED = "TOOLNOISE_SEED_"
+# What a pipe holds.
+SIZE = 1 << 16
+# A line of a value of several lines, such as a key, is hidden on its own if it is no shorter.
+LINE = 16
 
 
 Job = dict[str, Any]
@@ -76,6 +89,103 @@ def _seed(spec: Spec, source: str) -> int:
     return int(streams.raw(stream, 1)[0]) >> 32
 
 
+# Values of variables that a command names
+
+
+class Redaction:
+    """The values to hide, by placeholder, in every spelling in which programs print them."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        """Hide these values; without any, nothing is changed and no pipe is made."""
+        self.names = {form: f"{{{name}}}".encode() for name, value in values.items() for form in _spellings(value)}
+        # The longest first: one may be the beginning of another.
+        spelled = sorted(self.names, key=len, reverse=True)
+        self.pattern = re.compile(b"|".join(map(re.escape, spelled))) if spelled else None
+        self.first = {form[0] for form in spelled}
+
+    def text(self, text: str) -> str:
+        """A text without the values."""
+        content = text.encode(errors="surrogateescape")
+        return self._hidden(content).decode(errors="surrogateescape")
+
+    def require_absent(self, where: Path, content: bytes) -> None:
+        """Refuse an outcome that has a value in it: it is kept, and may be shared."""
+        if self.pattern and (match := self.pattern.search(content)):
+            what = f"the program wrote the value of {self.names[match[0]].decode()} into it"
+            raise BadInput(where, "", what, "an outcome without values that the study does not record")
+
+    @contextmanager
+    def into(self, log: int) -> Iterator[int]:
+        """Yield the descriptor for a program's output, which is in the log, redacted, when the block ends."""
+        if self.pattern is None:
+            yield log
+            return
+        read, write = os.pipe()
+        ended, end = os.pipe()
+        copying = threading.Thread(target=self._copy, args=(read, ended, log), daemon=True)
+        copying.start()
+        try:
+            yield write
+        finally:
+            os.close(write)
+            # Not at the end of the pipe: the program may have left processes that hold it open.
+            os.close(end)
+            copying.join()
+            os.close(read)
+            os.close(ended)
+
+    def _copy(self, read: int, ended: int, log: int) -> None:
+        # Once the program has ended, what the pipe holds: a process that it has left may go on for ever.
+        waiting, has_ended, left = b"", False, SIZE
+        while left > 0:
+            has_ended = has_ended or ended in select.select([read, ended], [], [])[0]
+            if has_ended and not select.select([read], [], [], 0)[0]:
+                break
+            new = os.read(read, SIZE)
+            if not new:
+                break
+            left -= len(new) * has_ended
+            ready, waiting = self._ready(waiting + new)
+            _write(log, ready)
+        _write(log, self._hidden(waiting))
+
+    def _ready(self, content: bytes) -> tuple[bytes, bytes]:
+        """What is certain, redacted, and the rest, which may be the beginning of a value."""
+        longest = max(map(len, self.names))
+        start = max(0, len(content) - longest + 1)
+        ends = (content[at:] for at in range(start, len(content)) if content[at] in self.first)
+        held = next((end for end in ends if any(name.startswith(end) for name in self.names)), b"")
+        at = len(content) - len(held)
+        # A value that begins before it may end in it.
+        for match in self.pattern.finditer(content):
+            if match.start() < at < match.end():
+                at = match.end()
+        return self._hidden(content[:at]), content[at:]
+
+    def _hidden(self, content: bytes) -> bytes:
+        return self.pattern.sub(lambda match: self.names[match[0]], content) if self.pattern else content
+
+
+def _write(log: int, content: bytes) -> None:
+    # A full disk under a log ends no job.
+    with suppress(OSError):
+        while content:
+            content = content[os.write(log, content) :]
+
+
+def _spellings(value: str) -> set[bytes]:
+    """A value as it is, and as JSON, Python, an address, a page and base64 have it; and its long lines."""
+    plain = value.encode(errors="surrogateescape")
+    spelled = [json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]]
+    spelled += [quote(plain), quote(plain, safe=""), quote_plus(plain), html.escape(value)]
+    lines = [line for line in value.splitlines() if len(line) >= LINE]
+    texts = (text.encode(errors="surrogateescape") for text in (*spelled, *lines))
+    return {plain, base64.b64encode(plain), *texts}
+
+
+# How it is started, stopped, and seen to its end
+
+
 class Saves:
     """The times at which a program has finished to write its checkpoints, as far as one look after the other shows."""
 
@@ -97,18 +207,17 @@ class Saves:
 
 
 def stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
-    """Every file of some checkpoints, with when it was last written and its size."""
-    return {path: (stat.st_mtime_ns, stat.st_size) for path, stat in _files(places)}
-
-
-def _files(places: Sequence[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """Some files, and all files below some folders, with when each was last written and its size."""
+    found = {}
     for place in places:
         # Unlike Path.rglob, os.walk bears that a folder vanishes meanwhile.
         within = (Path(folder, name) for folder, _, names in os.walk(place) for name in names)
         for path in (place, *within):
             with suppress(OSError):
                 if path.is_file():
-                    yield path, path.stat()
+                    stat = path.stat()
+                    found[path] = stat.st_mtime_ns, stat.st_size
+    return found
 
 
 class Stop(NamedTuple):

@@ -11,9 +11,10 @@ import functools
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +22,9 @@ from toolnoise.base import command_words
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import aligned
 from toolnoise.base.times import is_time
-from toolnoise.checking import differences, program_text, tensors, unmodified
+from toolnoise.checking import differences, program_text
 from toolnoise.checking.differences import Difference
-from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.outcome import READERS, Outcome
 from toolnoise.checking.trial_runs import TrialRuns
 from toolnoise.formulas.outcome_files import GROUPS, LABELS, LOGITS, LOSSES, PREDICTIONS
 
@@ -256,7 +257,7 @@ def gap(outcome: Outcome, other: Outcome) -> Gap:
         if name in reshaped:
             continue
         if a.dtype.kind == "f":
-            differs = (a != b) & ~(np.isnan(a) & np.isnan(b))
+            differs = differences.unequal(a, b)
             floats.append(np.abs(a[differs].astype(np.float64) - b[differs]).max(initial=0))
         elif changed := int(np.count_nonzero(a != b)):
             integers[name] = changed
@@ -264,7 +265,7 @@ def gap(outcome: Outcome, other: Outcome) -> Gap:
         name
         for name, file in outcome.files.items()
         if not any(each == name or each.startswith(f"{name}/") for each in arrays)
-        if unmodified.change(name, file, other.files[name])
+        if differences.change(name, file, other.files[name])
     ]
     unread += [name for name in {**arrays, **others} if name not in pairs]
     return Gap(float(np.max(floats)) if floats else None, integers, reshaped, unread)
@@ -277,22 +278,13 @@ def _arrays(outcome: Outcome) -> Iterator[tuple[str, np.ndarray]]:
     yield from ((f"weights/{name}", values) for name, values in (outcome.weights or {}).items())
     yield from ((f"{GROUPS}/{name}", values) for name, values in outcome.groups.items())
     for name, path in outcome.files.items():
-        yield from _numbers(name, path)
-    for name, value in {**(outcome.metric or {}), **outcome.printed}.items():
-        if not is_time(name):
-            yield name, np.array(value)
-
-
-def _numbers(name: str, path: Path) -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of a file, if it has numbers and can be read without running code of it."""
-    try:
-        read = tensors.READERS[Path(name).suffix](path)
-    except (KeyError, BadInput):
-        return
-    if isinstance(read, dict):
-        yield from ((f"{name}/{part}", values) for part, values in read.items())
-    else:
-        yield name, read
+        # Numbers that can be read without running code of the file.
+        with suppress(KeyError, BadInput):
+            read = READERS[Path(name).suffix](path)
+            parts = read.items() if isinstance(read, dict) else [("", read)]
+            yield from ((f"{name}/{part}".removesuffix("/"), values) for part, values in parts)
+    metrics = {**(outcome.metric or {}), **outcome.printed}
+    yield from ((name, np.array(value)) for name, value in metrics.items() if not is_time(name))
 
 
 def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[str]) -> list[str]:
@@ -324,8 +316,3 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
     if OTHER in verdicts and not without_draws:
         lines.append("If only masks or orders differ, it may be right: --without-draws='--dropout 0' tests it.")
     return lines
-
-
-def as_json(breaks: Sequence[Break]) -> list[dict[str, Any]]:
-    """The rows for programs."""
-    return [{**each._asdict(), "difference": each.difference._asdict(), "passed": each.passed} for each in breaks]

@@ -1,6 +1,8 @@
 """The contract's second half: what an existing training program leaves in its folder. docs/outside.md explains it.
 
 An outcome is read strictly: a file that breaks the contract is refused in one line. What may be left out is None.
+Files of arrays may be damaged or hostile: nothing is unpickled, and no size that a file claims is believed before it
+fits what the file has.
 """
 
 import csv
@@ -8,16 +10,17 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable
-from toolnoise.checking import tensors
+from toolnoise.base.files import parse_json, readable
 from toolnoise.formulas import outcomes
 from toolnoise.formulas.outcome_files import (
     GROUPS,
@@ -40,6 +43,17 @@ MOST_EXACT = 2**53  # from here on, a float may be another number than an intege
 EPOCH = "epoch"
 MOST_NAMED = 5  # files
 PASSED_OVER = ("__pycache__", "site-packages", "node_modules")
+MOST_HEADER = 1 << 24  # bytes
+MOST_COPIED = 1 << 33  # bytes of an .npz, which may be compressed a thousandfold
+# BF16, which NumPy lacks, becomes float32: the same values.
+_TYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BF16": "<u2",
+    "BOOL": "|b1",
+    **{f"{kind}{bits}": f"<{kind.lower()}{bits // 8}" for kind in "IU" for bits in (8, 16, 32, 64)},
+}
 
 
 class EpochTable(NamedTuple):
@@ -86,14 +100,14 @@ class Outcome(NamedTuple):
             return unit_scores(LEFT[self.kind].of, self.logits).argmax(axis=1)
         if self.predictions is not None:
             return self.predictions.ravel()
-        arrays = [] if self.logits is None else [self.logits]
+        values = self.logits
         paths = [path for name, path in self.files.items() if name.endswith(".npy")]
-        if not arrays and len(paths) == 1:
+        if values is None and len(paths) == 1:
             with suppress(BadInput):
-                arrays = [tensors.read_npy(paths[0])]
-        if not arrays or arrays[0].ndim not in (1, 2) or not arrays[0].size:
+                values = read_npy(paths[0])
+        if values is None or values.ndim not in (1, 2) or not values.size:
             return None
-        rows = arrays[0].reshape(len(arrays[0]), -1)
+        rows = values.reshape(len(values), -1)
         return rows.argmax(axis=1) if rows.shape[1] > 1 else rows.ravel()
 
 
@@ -103,8 +117,8 @@ def read_outcome(folder: str | Path) -> Outcome:
     result = result_of(folder)
     if result is None:
         raise BadInput(folder, "", "the program left no result", f"one of {', '.join(RESULTS)}")
-    values = None if result.name == METRIC else tensors.read_npy(result)
-    labels = tensors.read_npy(folder / LABELS) if (folder / LABELS).is_file() else None
+    values = None if result.name == METRIC else read_npy(result)
+    labels = read_npy(folder / LABELS) if (folder / LABELS).is_file() else None
     of_losses = result.name in LOSSES
     if of_losses:
         require_losses(result, values)
@@ -130,7 +144,7 @@ def read_outcome(folder: str | Path) -> Outcome:
         values if result.name == PREDICTIONS else None,
         _metric(result) if result.name == METRIC else None,
         labels,
-        tensors.READERS[weights.suffix](weights) if weights else None,
+        READERS[weights.suffix](weights) if weights else None,
         _history(folder / HISTORY) if (folder / HISTORY).is_file() else None,
         _groups(groups, labels) if groups.is_file() else {},
         losses=values if of_losses else None,
@@ -213,7 +227,7 @@ def _check_labels(path: Path, labels: np.ndarray, result: Path, values: np.ndarr
 
 
 def _groups(path: Path, labels: np.ndarray | None) -> dict[str, np.ndarray]:
-    groups = tensors.read_npz(path)
+    groups = read_npz(path)
     if labels is None:
         raise BadInput(path, "", f"groups of examples without {LABELS}", "both, or neither")
     for name, members in groups.items():
@@ -277,3 +291,81 @@ def _require_finite(path: Path, values: np.ndarray) -> None:
 def _require(holds: bool, path: Path, values: np.ndarray, allowed: str, key: str = "") -> None:
     if not holds:
         raise BadInput(path, key, f"found {values.dtype} of shape {values.shape}", allowed)
+
+
+# Arrays in files that another program wrote: .npy, .npz and .safetensors
+
+
+def read_npy(path: Path) -> np.ndarray:
+    """The array of an .npy file."""
+    return _numbers(path, "", arrays.read_npy(path))
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by name."""
+    with readable(path, "a whole .npz file"), zipfile.ZipFile(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+        if size > MOST_COPIED:
+            raise BadInput(path, "", f"found {size} bytes of arrays", f"at most {MOST_COPIED}; or .safetensors")
+        return {name: _numbers(path, name, values) for name, values in arrays.read_npz(path).items()}
+
+
+def read_safetensors(path: Path) -> dict[str, np.ndarray]:
+    """The tensors of a .safetensors file by name, in the order of their bytes."""
+    with readable(path, "a whole .safetensors file"):
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            length = int.from_bytes(_exactly(file, 8), "little")
+            if length > min(MOST_HEADER, size - 8):
+                raise ValueError(f"a header of {length} bytes")
+            header = parse_json(_exactly(file, length).decode())
+        if not isinstance(header, dict):
+            raise ValueError("the header is no object")
+        header.pop("__metadata__", None)
+        entries = sorted(((name, _entry(name, item)) for name, item in header.items()), key=lambda item: item[1][2:])
+        data = np.memmap(path, np.uint8, "r", 8 + length) if size > 8 + length else np.zeros(0, np.uint8)
+        tensors, at = {}, 0
+        for name, (kind, shape, begin, end) in entries:
+            dtype = np.dtype(_TYPES[kind])
+            # Tensors lie one after the other: no byte belongs to two of them, and none to no one.
+            if begin != at or end > len(data) or end - begin != math.prod(shape) * dtype.itemsize:
+                raise ValueError(f"tensor {name} of {kind} {shape} lies at bytes {begin} to {end}")
+            # A copy is aligned; a slice of the file need not be.
+            values = np.frombuffer(data[begin:end].tobytes(), dtype).reshape(shape)
+            tensors[name] = (values.astype("<u4") << 16).view("<f4") if kind == "BF16" else values
+            at = end
+        if at != len(data):
+            raise ValueError(f"{len(data) - at} bytes belong to no tensor")
+        return tensors
+
+
+READERS: Mapping[str, Any] = {".npy": read_npy, ".npz": read_npz, ".safetensors": read_safetensors}
+
+
+def _numbers(path: Path, name: str, values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind not in "biuf":
+        raise BadInput(path, name, f"found {values.dtype}", "booleans, integers or floats")
+    return values
+
+
+def _entry(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
+    """A tensor's type, shape and place."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"tensor {name} is no object")
+    kind, shape, place = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not (isinstance(shape, list) and isinstance(place, list)):
+        raise ValueError(f"tensor {name} has no lists of numbers")
+    if kind not in _TYPES:
+        raise ValueError(f"tensor {name} is of type {kind!r}, expected one of {', '.join(_TYPES)}")
+    numbers = [*shape, *place]
+    if len(place) != 2 or not all(type(number) is int and number >= 0 for number in numbers):
+        raise ValueError(f"tensor {name} has the shape {shape} at {place}")
+    return kind, tuple(shape), *place
+
+
+def _exactly(file: IO[bytes], count: int) -> bytes:
+    """So many bytes of a file; the count is bounded before, since Python allocates it."""
+    content = file.read(count)
+    if len(content) != count:
+        raise EOFError(f"{count} bytes expected, {len(content)} found")
+    return content

@@ -91,21 +91,16 @@ def _parsed(file: str, text: str) -> SourceFile | None:
 
 
 def _imported(tree: ast.Module, home: Path, bases: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Each imported module, with each folder in which it may lie."""
+    """Each module that may be imported, with each folder in which it may lie."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            level = getattr(node, "level", 0)
-            where = [home, *home.parents][level - 1 : level] if level else bases
-            yield from ((base, name) for name in modules(node) if name for base in where)
-
-
-def modules(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """The modules that a statement may import, by names that may begin in its own folder; '' is that folder."""
-    names = [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        module = node.module or ""
-        names = [module, *(f"{module}.{name}".lstrip(".") for name in names)]
-    return names
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        names, level = [alias.name for alias in node.names], getattr(node, "level", 0)
+        if isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            names = [module, *(f"{module}.{name}".lstrip(".") for name in names)]
+        where = [home, *home.parents][level - 1 : level] if level else bases
+        yield from ((base, name) for name in names if name for base in where)
 
 
 def _follow(base: Path, module: str, folder: Path, parsed: dict[Path, SourceFile]) -> None:

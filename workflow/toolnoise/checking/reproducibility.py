@@ -34,8 +34,7 @@ from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import SourceFile
 from toolnoise.checking.resume import Resume, Resumed
 from toolnoise.checking.traced_runs import Parting
-from toolnoise.checking.trial_runs import LeftFiles, TrialRuns
-from toolnoise.checking.unmodified import NOTHING, Wanted
+from toolnoise.checking.trial_runs import NOTHING, LeftFiles, TrialRuns, Wanted
 from toolnoise.formulas import outcome_files
 
 LIMIT = 12 * 60  # minutes of a run
@@ -137,7 +136,7 @@ def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> 
 def check(checked: Command, folder: Path) -> Checked:
     """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
     runs = TrialRuns(checked.words, checked.limit, checked.wanted, folder)
-    before = trial_runs.stamps_here()
+    before = trial_runs.files_here()
     control = runs.run("control-1")
     left_by_first = LeftFiles.since(before, runs.names_of_outputs("control-1"))
     outcomes = [control, runs.run(resume.KEPT)]
@@ -196,28 +195,37 @@ def _not_passed_on(source: str, words: Sequence[str], text: Sequence[SourceFile]
 
 def as_json(checked: Checked) -> dict[str, Any]:
     """The verdict for programs."""
-    why = checked.diagnosis
-    return {
-        "command": checked.words,
-        "passed": checked.passed,
-        "reproducible": checked.reproducible,
-        "difference": checked.difference._asdict() if checked.difference.files else None,
-        "proven": [place._asdict() for place in why.proven] if why else [],
-        "possible": [place._asdict() for place in why.possible] if why else [],
-        "notes": why.notes if why else [],
-        "parting": checked.parting._asdict() if checked.parting else None,
-        "seeds": {
-            source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
-        },
-        "ignored": [{**row._asdict(), "places": [place._asdict() for place in row.places]} for row in checked.ignored],
-        "no_seed_is_known": checked.seedless,
-        "resumed": resume.as_json(checked.resumed) if checked.resumed else None,
-        "other_ways": other_settings.as_json(checked.breaks),
-        "changed_by_a_new_seed": checked.noise,
-        "left": checked.left,
-        "not_compared": checked.not_compared,
-        "seconds": checked.seconds,
-    }
+    why = checked.diagnosis or Diagnosis([], [], [])
+    ways = [{**each._asdict(), "passed": each.passed} for each in checked.breaks]
+    resumed = checked.resumed and {**checked.resumed._asdict(), "passed": checked.resumed.passed}
+    return _plain(
+        {
+            "command": checked.words,
+            "passed": checked.passed,
+            "reproducible": checked.reproducible,
+            "difference": checked.difference if checked.difference.files else None,
+            **why._asdict(),
+            "parting": checked.parting,
+            "seeds": {name: {**each._asdict(), "counts": bool(each.files)} for name, each in checked.seeds.items()},
+            "ignored": checked.ignored,
+            "no_seed_is_known": checked.seedless,
+            "resumed": resumed,
+            "other_ways": ways,
+            "changed_by_a_new_seed": checked.noise,
+            "left": checked.left,
+            "not_compared": checked.not_compared,
+            "seconds": checked.seconds,
+        }
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: what has named fields is an object."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def as_text(checked: Checked) -> str:
@@ -232,11 +240,6 @@ def as_text(checked: Checked) -> str:
         lines += ["", *resume.as_text(checked.resumed, checked.noise)]
     if checked.breaks:
         lines += ["", *other_settings.as_text(checked.breaks, checked.noise, checked.without_draws)]
-    if times := checked.difference.times:
-        values = ", ".join(f"{name} ({differences.both(*pair)})" for name, pair in times.items())
-        looks = "it looks like a time" if len(times) == 1 else "they look like times"
-        differs = "differs" if len(times) == 1 else "differ"
-        lines.append(f"{'Also' if checked.difference.files else 'Only'} {values} {differs}, and {looks}.")
     if checked.not_compared:
         lines.append(f"Not compared, since they look like times: {', '.join(checked.not_compared)}.")
     return "\n".join(lines)

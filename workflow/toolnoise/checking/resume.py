@@ -1,7 +1,7 @@
 """Does a program that was stopped go on to the same end? It is stopped twice, and goes on by its own means.
 
 It is stopped in the middle by SIGTERM, which a program may catch to save, and at a random place by SIGKILL, which none
-can. If it ends differently, the state that it forgets is found (`forgotten_state.py`).
+can. If it ends differently, what it forgets is found by `forgotten_state`.
 """
 
 import re
@@ -9,7 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolnoise.base.printing import aligned, span
 from toolnoise.base.times import is_time
@@ -96,11 +96,11 @@ def check(runs: TrialRuns, how: Resume, control: Outcome) -> Resumed:
 def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, control: Outcome) -> Interruption:
     by = signal.Signals(stop.signal).name
     name, one = f"stopped-{by}", Interruption(by, _at(stop, seconds))
-    if not runs.stopped(name, stop):
+    if runs.execute(name, stop=stop) is None:
         return one
     places = runs.checkpoints(name)
     left, printed = stamps(places), runs.printed(name)
-    difference = differences.between(control, runs.resumed(name, how.words))
+    difference = differences.between(control, runs.run(name, words=how.words, goes_on=True))
     whole, resumed = runs.printed(KEPT), runs.printed(name).removeprefix(printed)
     return one._replace(
         difference=difference,
@@ -144,26 +144,14 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     rows = [("stopped at", "by", "went on for", "at the end", "of a new seed's effect")]
     for each in resumed.interruptions:
         ran = "" if each.seconds is None else span(each.seconds)
-        rows.append((each.at, each.signal, ran, _end(each), _share(each, noise)))
+        share = differences.of_noise(each.difference, noise) if each.difference else ""
+        rows.append((each.at, each.signal, ran, _end(each), share))
     lines = ["A run that is stopped and goes on:", *aligned(rows)]
     for each in resumed.interruptions:
         if each.difference and each.difference.files:
             lines += [f"After {each.signal}:", *(f"  {part}" for part in differences.parts(each.difference))]
     forgotten = forgotten_state.as_text(resumed.omissions, resumed.unknown)
     return [*lines, "", *forgotten] if forgotten else lines
-
-
-def as_json(resumed: Resumed) -> dict[str, Any]:
-    """The verdict for programs."""
-    return {
-        "passed": resumed.passed,
-        "interruptions": [
-            each._asdict() | {"difference": each.difference and each.difference._asdict()}
-            for each in resumed.interruptions
-        ],
-        "omissions": [lost._asdict() for lost in resumed.omissions],
-        "unknown": resumed.unknown,
-    }
 
 
 def _end(stop: Interruption) -> str:
@@ -178,7 +166,3 @@ def _end(stop: Interruption) -> str:
     if stop.kept and stop.anew is None:
         return "equal bit for bit, but nothing printed shows that it went on and did not start anew"
     return "equal bit for bit" if stop.kept else "equal, but without a checkpoint: it started anew"
-
-
-def _share(stop: Interruption, noise: int | None) -> str:
-    return differences.of_noise(stop.difference, noise) if stop.difference else ""

@@ -1,29 +1,86 @@
-"""Runs of one command, each with an outcome's folder of another name, and what they leave for the next one to read."""
+"""Runs of one command, each with an outcome's folder of another name, and what they leave for the next one to read.
+
+A program need not know of the contract: files that it writes are copied after each run, and numbers that it prints are
+read. A package of ours (checking/injected) may run in its own interpreter, and observe it.
+"""
 
 import functools
 import itertools
+import json
+import os
+import re
 import shutil
 import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from toolnoise.base import command_words, files
-from toolnoise.base.errors import BadInput
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import span
 from toolnoise.base.spec import Spec
-from toolnoise.checking import launch, outcome, unmodified
+from toolnoise.checking import launch, outcome
+from toolnoise.checking.injected import TASK
 from toolnoise.checking.launch import Stop
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.unmodified import Wanted
 from toolnoise.formulas import outcome_files
 
 # Seconds between runs: seeds from the clock often have whole ones, and must show.
 PAUSE = 1
 MOST_FILES = 20_000
+PACKAGE, INJECTED = Path(__file__).with_name("injected"), "toolnoise_injected"
+# Compiled functions would be read from rewritten code, and their operations would not run one by one.
+UNCOMPILED = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
+# In a pattern, what gives its number no name: \s and the like, and the s of Cohen's kappa.
+NAMELESS = re.compile(r"\\[A-Za-z]|['\u2019]s\b|\W")
+WHOLE = re.compile(r"(?:[0-9]*\.)?[0-9]+(?:[eE][-+]?[0-9]+)?")
+
+
+class Wanted(NamedTuple):
+    """The files that a program writes, with placeholders, and the numbers that it prints, as patterns by name.
+
+    `checkpoints` are files that it would go on from: there are none when a run starts anew.
+    """
+
+    files: tuple[str, ...] = ()
+    metrics: tuple[tuple[str, re.Pattern], ...] = ()
+    checkpoints: tuple[str, ...] = ()
+
+    def forget(self) -> None:
+        """Remove the checkpoints that a run has left."""
+        for path in map(Path, self.checkpoints):
+            if path.is_dir():
+                shutil.rmtree(path)
+            path.unlink(missing_ok=True)
+
+
+NOTHING = Wanted()
+
+
+def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[str] = ()) -> Wanted:
+    """What to compare, from the command line, and what to remove."""
+    for name in checkpoints:
+        if Path(name).exists():
+            raise BadInput(name, "", "is there already, and is removed before each run", "another place for yours")
+    metrics: dict[str, re.Pattern] = {}
+    for pattern in patterns:
+        try:
+            compiled = re.compile(pattern)
+        except re.error as error:
+            raise BadArgument("metric", f"found {pattern!r} ({error})", "a regular expression with one group") from None
+        if compiled.groups != 1:
+            raise BadArgument("metric", f"found {pattern!r}", "one group, such as 'accuracy ([0-9.]+)'")
+        words = NAMELESS.sub(" ", pattern.partition("(")[0]).split()
+        name = next(iter(compiled.groupindex), "") or " ".join(words) or "metric"
+        if name in metrics:
+            raise BadArgument("metric", f"found {name!r} twice", "(?P<name>...) gives a group a name")
+        metrics[name] = compiled
+    if len(set(files)) < len(files):
+        raise BadArgument("output", f"found {', '.join(files)}", "each file once")
+    names = command_words.required(files, "--output") if files else ()
+    return Wanted(tuple(names), tuple(metrics.items()), tuple(checkpoints))
 
 
 class TrialRuns:
@@ -35,30 +92,59 @@ class TrialRuns:
         self.started = 0
         self.secret = command_words.variables(words, "command line")
 
-    def run(
-        self, name: str, *varying: str, words: Sequence[str] | None = None, more: Mapping[str, str] | None = None
-    ) -> Outcome:
-        """Run it with the seeds of Control, or another command, or with more variables.
+    def run(self, name: str, *varying: str, **how: Any) -> Outcome:
+        """Run it to its end, as `execute` does, and return its outcome."""
+        paths = list(map(Path, command_words.filled(self.wanted.files, self._values(name, varying))))
+        before, started = launch.stamps(paths), time.time()
+        self.execute(name, *varying, **how)
+        out = self._place("outcomes", name)
+        try:
+            return self._outcome(out, self._log(name), paths, before)
+        except BadInput as error:
+            written = outcome.written_since(started, out)
+            offered = f"--output, for one of the files that it wrote: {', '.join(written)}" if written else ""
+            raise BadInput(_which(name, self.started), "", str(error), offered) from None
 
-        A source that varies has another seed.
+    def execute(
+        self,
+        name: str,
+        *varying: str,
+        words: Sequence[str] | None = None,
+        more: Mapping[str, str] | None = None,
+        task: Mapping[str, Any] | None = None,
+        stop: Stop | None = None,
+        goes_on: bool = False,
+    ) -> int | None:
+        """Run it with the seeds of Control, and see it to its end; the signal that stopped it, if one did.
+
+        A source that varies has another seed. It may have other words, and more variables; be observed as a task says;
+        be stopped; and go on in the place of a run that was stopped.
         """
-        unmodified.forget(self.wanted)
-        return self._ended(name, words or self.words, varying, more)
-
-    def stopped(self, name: str, stop: Stop) -> bool:
-        """Run it until it is stopped; whether it was, before it ended."""
-        unmodified.forget(self.wanted)
-        return self._launched(name, self.words, stop=stop) is not None
-
-    def resumed(self, name: str, words: Sequence[str]) -> Outcome:
-        """Run a command in the place of a run that was stopped, to its end."""
-        return self._ended(name, words)
-
-    def observed(self, name: str, variables: Mapping[str, str], words: Sequence[str] | None = None) -> None:
-        """Run it with more variables, until it ends by itself; with other words, in the place of such a run."""
-        if words is None:
-            unmodified.forget(self.wanted)
-        self._launched(name, words or self.words, more=variables)
+        if not goes_on:
+            self.wanted.forget()
+        for folder in (self._place("outcomes", name), self._place("checkpoints", name)):
+            folder.mkdir(parents=True, exist_ok=True)
+        for kind in ("jobs", "logs"):
+            (self.folder / kind).mkdir(exist_ok=True)
+        file, log, job = self._place("jobs", name).with_suffix(".json"), self._log(name), self._job(name, varying)
+        files.write_json(file, job)
+        variables = {**launch.variables_of(job, file), **(more or {})}
+        if task is not None:
+            variables |= injected(self.folder / "injected", f"{name}-goes-on" if goes_on else name, task)
+        if self.seconds:
+            time.sleep(PAUSE)
+        self.started += 1
+        _say(f"{name} started, at most {span(self.limit)} (--limit); log: {log}")
+        started = time.monotonic()
+        filled = command_words.filled(words or self.words, self._values(name, varying))
+        beat = functools.partial(_beat, name)
+        try:
+            number = launch.run(filled, variables, log, ".", self.limit, self.secret, beat, stop)
+        except BadInput as error:
+            raise BadInput(_which(name, self.started), "", str(error)) from None
+        self.seconds.append(time.monotonic() - started)
+        _say(f"{name}: {span(self.seconds[-1])}{f', stopped by {signal.Signals(number).name}' if number else ''}")
+        return number
 
     def checkpoints(self, name: str) -> list[Path]:
         """Where a run leaves its checkpoints, as far as it is known."""
@@ -77,59 +163,13 @@ class TrialRuns:
         """All that a run has printed so far."""
         return self._log(name).read_text(errors="replace")
 
-    def _ended(
-        self, name: str, words: Sequence[str], varying: Sequence[str] = (), more: Mapping[str, str] | None = None
-    ) -> Outcome:
-        before, started = unmodified.stamps(self.wanted, self._values(name, varying)), time.time()
-        self._launched(name, words, varying, more)
-        out = self._place("outcomes", name)
-        try:
-            return self._outcome(out, self._log(name), before)
-        except BadInput as error:
-            written = outcome.written_since(started, out)
-            offered = f"--output, for one of the files that it wrote: {', '.join(written)}" if written else ""
-            raise BadInput(_which(name, self.started), "", str(error), offered) from None
-
-    def _launched(
-        self,
-        name: str,
-        words: Sequence[str],
-        varying: Sequence[str] = (),
-        more: Mapping[str, str] | None = None,
-        stop: Stop | None = None,
-    ) -> int | None:
-        """Start a command and see it to its end; the signal that stopped it, if one did."""
-        for folder in (self._place("outcomes", name), self._place("checkpoints", name)):
-            folder.mkdir(parents=True, exist_ok=True)
-        for kind in ("jobs", "logs"):
-            (self.folder / kind).mkdir(exist_ok=True)
-        job, log = self._place("jobs", name).with_suffix(".json"), self._log(name)
-        task = self._task(name, varying)
-        files.write_json(job, task)
-        variables = {**launch.variables_of(task, job), **(more or {})}
-        if self.seconds:
-            time.sleep(PAUSE)
-        self.started += 1
-        _say(f"{name} started, at most {span(self.limit)} (--limit); log: {log}")
-        started = time.monotonic()
-        filled = command_words.filled(words, self._values(name, varying))
-        try:
-            number = launch.run(
-                filled, variables, log, ".", self.limit, self.secret, functools.partial(_beat, name), stop
-            )
-        except BadInput as error:
-            raise BadInput(_which(name, self.started), "", str(error)) from None
-        self.seconds.append(time.monotonic() - started)
-        _say(f"{name}: {span(self.seconds[-1])}{f', stopped by {signal.Signals(number).name}' if number else ''}")
-        return number
-
     def _place(self, kind: str, name: str) -> Path:
         return self.folder / kind / name
 
     def _log(self, name: str) -> Path:
         return self.folder / "logs" / f"{name}.log"
 
-    def _task(self, name: str, varying: Sequence[str]) -> launch.Job:
+    def _job(self, name: str, varying: Sequence[str]) -> launch.Job:
         asked = {
             "study_seed": 0,
             **{part: {"name": "check"} for part in ("model", "dataset", "recipe")},
@@ -140,15 +180,18 @@ class TrialRuns:
         return launch.job_of(Spec.read(asked), "check", self._place("outcomes", name), self._place("checkpoints", name))
 
     def _values(self, name: str, varying: Sequence[str]) -> dict[str, str]:
-        return launch.placeholders_of(self._task(name, varying)) | self.secret
+        return launch.placeholders_of(self._job(name, varying)) | self.secret
 
-    def _outcome(self, out: Path, log: Path, before: Mapping[Path, tuple[int, ...]]) -> Outcome:
-        printed = unmodified.collect(self.wanted, before, log, out)
+    def _outcome(self, out: Path, log: Path, paths: Sequence[Path], before: Mapping[Path, tuple[int, int]]) -> Outcome:
+        copies = {name: out / "files" / str(number) for number, name in enumerate(self.wanted.files)}
+        for path, copied in zip(paths, copies.values(), strict=True):
+            copy_written(path, copied, before, log)
+        printed = numbers_in(log, self.wanted)
         result = outcome.result_of(out)
         # A file that --output names is compared as it is: it need not keep the contract.
-        if result is not None and result not in before:
+        if result is not None and result not in paths:
             left = outcome.read_outcome(out)
-        elif before or printed:
+        elif paths or printed:
             left = Outcome(out)
         else:
             asked = (
@@ -156,7 +199,6 @@ class TrialRuns:
             )
             asked += f"or one of {', '.join(outcome_files.RESULTS)} in TOOLNOISE_OUT; {launch.last_words(log)}"
             raise BadInput("command line", "", "nothing to compare", asked)
-        copies = {name: out / unmodified.FOLDER / str(number) for number, name in enumerate(self.wanted.files)}
         return left._replace(files=copies, printed=printed)
 
 
@@ -174,17 +216,64 @@ def _which(name: str, number: int) -> str:
     return f"{name} ({numbers.get(number, f'run {number}')})"
 
 
+def injected(folder: Path, name: str, task: Mapping[str, Any]) -> dict[str, str]:
+    """The variables with which a program is observed as a task says; the package is copied to a folder once.
+
+    Not by a loader of resources: the program's own interpreter needs files.
+    """
+    if not (folder / INJECTED).exists():
+        shutil.copytree(PACKAGE, folder / INJECTED, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copyfile(PACKAGE / "sitecustomize.py", folder / "sitecustomize.py")
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(task), "utf-8")
+    path = os.pathsep.join(filter(None, [str(folder.resolve()), os.environ.get("PYTHONPATH")]))
+    return {"PYTHONPATH": path, TASK: str(file.resolve())}
+
+
+# What a run leaves that is compared
+
+
+def copy_written(path: Path, copied: Path, before: Mapping[Path, tuple[int, int]], log: Path) -> None:
+    """Copy a file that a run wrote; it had a stamp before, if it was there."""
+    if path.is_dir():
+        raise BadInput(path, "", "is a folder", "a file that each run writes, such as one in it")
+    if launch.stamps([path]).get(path) in (None, before.get(path)):
+        allowed = f"a file that each run writes; {launch.last_words(log)}"
+        raise BadInput(path, "", "the program did not write it", allowed)
+    copied.parent.mkdir(exist_ok=True)
+    shutil.copyfile(path, copied)
+
+
+def numbers_in(log: Path, wanted: Wanted) -> dict[str, float]:
+    """The numbers that a run printed last, by name."""
+    text = log.read_text(errors="replace")
+    return {name: _number(pattern, text, log) for name, pattern in wanted.metrics}
+
+
+def _number(pattern: re.Pattern, text: str, log: Path) -> float:
+    matches = list(pattern.finditer(text))
+    if not matches:
+        raise BadInput("--metric", pattern.pattern, "nothing that the program printed matches", launch.last_words(log))
+    last = matches[-1]
+    try:
+        value = outcome.number(last[1] or "")
+    except ValueError:
+        raise BadInput("--metric", pattern.pattern, f"found {last[1] or ''!r}", "a number in the group") from None
+    start, end = last.span(1)
+    line = text.rfind("\n", 0, start) + 1
+    whole = next((each for each in WHOLE.finditer(text, line) if each.end() >= end), None)
+    if whole and whole.start() < end and (whole.start() < start or end < whole.end()):
+        what = f"found {last[1]!r}, a part of {whole[0]}"
+        raise BadInput("--metric", pattern.pattern, what, r"a group that takes the whole number, such as (\S+)")
+    return value
+
+
 # What a run leaves in the folder that it is started in
 
 
-def stamps_here() -> dict[str, tuple[int, int]]:
-    """Each file below the folder that a program is started in, with its size and time; hidden folders are left out."""
-    files = {}
-    for path in itertools.islice(outcome.files_below(Path()), MOST_FILES):
-        with suppress(OSError):
-            status = path.stat()
-            files[str(path)] = status.st_size, status.st_mtime_ns
-    return files
+def files_here() -> set[str]:
+    """All files below the folder that a program is started in, but for those in hidden folders."""
+    return set(map(str, itertools.islice(outcome.files_below(Path()), MOST_FILES)))
 
 
 class LeftFiles(NamedTuple):
@@ -193,10 +282,9 @@ class LeftFiles(NamedTuple):
     names: list[str]
 
     @classmethod
-    def since(cls, before: dict[str, tuple[int, int]], compared: Sequence[str]) -> Self:
+    def since(cls, before: set[str], compared: Sequence[str]) -> Self:
         """What is there now and was not before; a file that was there is the user's own."""
-        outputs = {str(Path(name)) for name in compared}
-        return cls([name for name in stamps_here() if name not in before and name not in outputs])
+        return cls(sorted(files_here() - before - {str(Path(name)) for name in compared}))
 
     def has(self, text: str) -> bool:
         """Whether a text names one of the files, or the folder that it is in."""

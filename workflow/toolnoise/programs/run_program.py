@@ -26,8 +26,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Aside, Inputs, Output, Timings, outside, unrepeatable
 from toolnoise.base.spec import Spec
 from toolnoise.checking import launch, outcome
+from toolnoise.checking.launch import Redaction
 from toolnoise.checking.outcome import EPOCH, Outcome
-from toolnoise.checking.redaction import Redaction
 from toolnoise.engines import accelerators
 from toolnoise.formulas import outcome_files
 from toolnoise.study.programs import interpreter_variables, thread_variables

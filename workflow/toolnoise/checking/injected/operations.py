@@ -1,9 +1,9 @@
 """PyTorch's operations, forward and backward, each with a digest of its results.
 
-A file has one JSON list a line: operations singly up to DETAILED and in the window that the task names, and a digest of
-all so far for each thousand. Memory that torch.empty leaves as it was has no digest until an operation has written all
-of it: on its own it makes no difference. Operations of threads that the program starts are not recorded, since they
-have no order of their own.
+A file has an operation a line: what it is and gave, as JSON, and after a tab what it was given, which two records may
+differ in. Memory that torch.empty leaves as it was has no digest until an operation has written all of it: on its own
+it makes no difference. Operations of threads that the program starts are not recorded, since they have no order of
+their own.
 """
 
 import atexit
@@ -17,11 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from toolnoise_injected import places
-from toolnoise_injected.imports import after_import
+from toolnoise_injected import user_code
+from toolnoise_injected.user_code import Place, after_import
 from toolnoise_injected.values import array_of, crc_of
 
-BLOCK, DETAILED = 1000, 20_000
+MOST = 1_000_000  # operations
 EMPTY = ("empty", "new_empty", "resize_")
 # Their outputs are not results, or only the first one is.
 SILENT = ("aten.detach.", "aten.alias.", "profiler.", "prim.", "aten.is_pinned.", "aten._pin_memory.")
@@ -34,7 +34,7 @@ SHOWN, LONGEST = 60, 1000  # characters of a value, and elements of a list that 
 def start(task: Mapping[str, Any]) -> None:
     """Record this process, if it is the first one of the program that computes; ranks other than 0 are not recorded."""
     if os.environ.get("RANK", "0") == "0":
-        log = _Log(task["file"], range(*task["window"]))
+        log = _Log(task["file"])
         os.register_at_fork(before=log.flush, after_in_child=log.stop)
         atexit.register(log.end)
         after_import({"torch": functools.partial(_hook, log)})
@@ -43,32 +43,26 @@ def start(task: Mapping[str, Any]) -> None:
 class _Log:
     """The record of one process."""
 
-    def __init__(self, path: str, window: range) -> None:
-        self._path, self._file, self._window, self._process = path, None, window, os.getpid()
+    def __init__(self, path: str) -> None:
+        self._path, self._file, self._process = path, None, os.getpid()
         self._waiting: list[str] = []
-        self._lock, self._chain = threading.RLock(), 0
+        self._lock = threading.RLock()
         self.count, self.is_on = 0, True
 
-    @property
-    def in_detail(self) -> bool:
-        """Whether the next operation is recorded singly."""
-        return self.count < DETAILED or self.count in self._window
-
-    def event(self, name: str, result: str, place: places.Place, about: Mapping[str, Any]) -> None:
-        """Record an operation and the digests of what came out of it."""
+    def operation(self, name: str, result: str, place: Place, about: Mapping[str, Any]) -> None:
+        """Record an operation, the digests of what came out of it, and what went into it."""
         with self._lock:
             if self._file is None:
                 self._claim()
-            self._chain = zlib.crc32(f"{name}\n{place}\n{result}".encode(), self._chain)
-            if self.in_detail:
-                self.write("event", self.count, name, *place, result, about)
+            self.write("operation", name, *place, result, about=about)
             self.count += 1
-            if self.count % BLOCK == 0:
-                self.write("block", self.count, self._chain)
+            if self.count == MOST:
+                self.write("note", f"only the first {MOST:,} operations are recorded")
+                self.end()
 
-    def write(self, *parts: Any) -> None:
+    def write(self, *parts: Any, about: Any = None) -> None:
         """Write a line, or keep it until this is the process that is recorded."""
-        line = json.dumps(parts) + "\n"
+        line = f"{json.dumps(parts)}\t{json.dumps(about)}\n"
         if self._file is None:
             self._waiting.append(line)
         elif self.is_on:
@@ -101,7 +95,6 @@ class _Log:
         if self.is_on and os.getpid() == self._process:
             if self._file is None:
                 self._claim()
-            self.write("block", self.count, self._chain)
             self.flush()
             self.stop()
 
@@ -154,7 +147,7 @@ def _hook_loader(recorder: "_Recorder", log: _Log) -> None:
             recorder.is_left_out = before
         if log.is_on and threading.current_thread() is threading.main_thread():
             digests = map(recorder.digest, recorder.tensors_in(data))
-            log.event("the next batch of a DataLoader", " ".join(digests), places.current_place(), {})
+            log.operation("the next batch of a DataLoader", " ".join(digests), user_code.current_place(), {})
         return data
 
     loader._BaseDataLoaderIter.__next__ = batch
@@ -164,7 +157,7 @@ class _Recorder:
     def __init__(self, torch: ModuleType, log: _Log) -> None:
         self._torch, self._log, self.is_left_out = torch, log, False
         self._known: dict[Any, _Operation] = {}
-        self._forward: dict[int, places.Place] = {}
+        self._forward: dict[int, Place] = {}
         # By storage that nothing has filled; a weak reference keeps its number from being used again.
         self._empty: dict[int, Any] = {}
         self._weak = importlib.import_module("torch.multiprocessing.reductions").StorageWeakRef
@@ -178,11 +171,10 @@ class _Recorder:
             return func(*args, **kwargs)
         about: dict[str, Any] = {}
         try:
-            if self._log.in_detail:
-                # The arguments that are no tensors go by their texts.
-                texts = [text for value in [*args, *kwargs.values()] if (text := _text(value)) is not None]
-                inputs = [self.digest(tensor) for tensor in self.tensors_in((args, kwargs))]
-                about = {"inputs": inputs, "numbers": texts, "draw": operation.is_draw}
+            # The arguments that are no tensors go by their texts.
+            texts = [text for value in [*args, *kwargs.values()] if (text := _text(value)) is not None]
+            inputs = [self.digest(tensor) for tensor in self.tensors_in((args, kwargs))]
+            about = {"inputs": inputs, "numbers": texts, "draw": operation.is_draw}
         except Exception as error:
             self._log.failed(operation.name, error)
         result = func(*args, **kwargs)
@@ -195,7 +187,7 @@ class _Recorder:
     def _record(
         self, operation: _Operation, about: dict[str, Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any
     ) -> None:
-        place, forward = places.current_place(), None
+        place, forward = user_code.current_place(), None
         if self._task() != -1:
             forward = self._forward.get(self._node()._sequence_nr()) if self._node() else None
         elif self._torch.is_grad_enabled():
@@ -209,7 +201,7 @@ class _Recorder:
             self._note(tensor, is_empty=operation.makes_empty, is_new=not operation.written)
         digests = [self.digest(each) for each in outputs[: 1 if operation.first_only else None]]
         digests += [] if outputs else [_text(result) or ""]
-        self._log.event(operation.name, " ".join(digests), place, {**about, "forward": forward})
+        self._log.operation(operation.name, " ".join(digests), place, {**about, "forward": forward})
 
     def _learn(self, func: Any) -> _Operation:
         schema, name = getattr(func, "_schema", None), str(func)

@@ -23,11 +23,24 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from toolnoise_injected.digests import RUN, count_as_equal, digest, is_value, name_in, parts_of, set_part
-from toolnoise_injected.values import global_digests, global_generators, set_state, state_of
+from toolnoise_injected.values import (
+    RUN,
+    count_as_equal,
+    digest,
+    global_digests,
+    global_generators,
+    is_value,
+    name_in,
+    parts_of,
+    set_part,
+    set_state,
+    state_of,
+)
 
 ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
-SHARE, FREE = 0.15, 0.2  # of the time of the process that recording may take, and the first seconds of it
+# The share of the time of the process that recording may take, and the first seconds of it. Those are the processor's:
+# while it waits for others on a busy machine, nothing is seen.
+SHARE, FREE = 0.15, 0.2
 ORDERED = frozenset(
     {list, tuple, range, dict, str, bytes, bytearray, type({}.keys()), type({}.values()), type({}.items())}
 )
@@ -38,11 +51,8 @@ MOST_FIXED = 200_000  # turns of a place whose results are kept or forced
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
-# The kind of a value that cannot be kept, the value, changed arguments, and states of generators.
-NOTHING = ("none", None, [], {}, None)
-# What an event's inputs have: the run's own folder, or a temporary name, which count as equal; a set, whose order does
-# not count; an argument that is a seed by its name.
-MARKS = ("folder", "set", "seed", "temporary")
+# What is kept of a result whose parts cannot be: no parts, no changed arguments, and no states of generators.
+NOTHING = ([], [], {}, None)
 # Before the name of what a loop walks through.
 STEP = "next "
 
@@ -68,7 +78,7 @@ class _Log:
         self.kept, self.forced, self.generators = set(task["keep"]), set(task["force"]), task["generators"]
         self.is_constant, self.by_turn = task["constant"], task["by_turn"]
         _fixed.update(self.kept | self.forced)
-        self.has_threads, self.spent, self.began = False, 0.0, time.perf_counter()
+        self.has_threads, self.spent, self.worked, self.began = False, 0.0, 0.0, time.perf_counter()
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
         words = getattr(sys, "orig_argv", sys.argv)
@@ -107,13 +117,18 @@ class _Log:
             self.counted = True
             self.write("turns", dict(_turns))
 
+    def count_time(self, began: float, worked: float) -> None:
+        """Count the time that recording has taken since a moment."""
+        self.spent += time.perf_counter() - began
+        self.worked += time.thread_time() - worked
+
     def fork(self) -> None:
         """Go on in a process that was forked."""
         os.close(self._file)
         _turns.clear()
         # Python seeds its generator anew.
         self._seen_globals.discard("random")
-        self.counted, self.spent, self.began = False, 0.0, time.perf_counter()
+        self.counted, self.spent, self.worked, self.began = False, 0.0, 0.0, time.perf_counter()
         self.open(f"{self.key}.{self.children}")
         with contextlib.suppress(KeyError, AttributeError):
             # A worker of multiprocessing ends without what atexit calls.
@@ -202,7 +217,7 @@ def _is_due(place: str, turn: int) -> bool:
     """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
     if turn <= ALWAYS or not turn & (turn - 1) or (turn <= MOST_FIXED and place in _fixed):
         return True
-    return turn <= OFTEN and _log.spent < FREE + SHARE * (time.perf_counter() - _log.began)
+    return turn <= OFTEN and (_log.worked < FREE or _log.spent < SHARE * (time.perf_counter() - _log.began))
 
 
 def _is_recorded(place: str) -> bool:
@@ -357,7 +372,7 @@ class _Event:
     def __init__(
         self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None, name: str = ""
     ) -> None:
-        began = time.perf_counter()
+        began = time.perf_counter(), time.thread_time()
         _local.busy = True
         try:
             _log.start_globals()
@@ -377,26 +392,30 @@ class _Event:
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
             self._texts = [text for each in (owner, *args) if (text := _text(each))][:2]
             name = name_in((args, kwargs))
-            self._marks = [MARKS[0] if name == RUN else MARKS[3]] if name else []
-            if any(isinstance(each, set | frozenset) for each in (owner, *args)):
-                self._marks.append(MARKS[1])
-            if any("seed" in name or name == "random_state" for name in kwargs):
-                self._marks.append(MARKS[2])
+            # The run's own folder, or a temporary name, which count as equal; a set, whose order does not count; an
+            # argument that is a seed by its name.
+            marks = {
+                "folder": name and name == RUN,
+                "temporary": name and name != RUN,
+                "set": any(isinstance(each, set | frozenset) for each in (owner, *args)),
+                "seed": any("seed" in name or name == "random_state" for name in kwargs),
+            }
+            self._marks = [mark for mark, holds in marks.items() if holds]
             self._globals = global_digests()
             self._began = time.monotonic()
         finally:
             _local.busy = False
-            _log.spent += time.perf_counter() - began
+            _log.count_time(*began)
 
     def end(self, result: Any, *, is_value_of: bool = True) -> Any:
         """Write the event, and return the result, or what takes its place."""
-        began = time.perf_counter()
+        began = time.perf_counter(), time.thread_time()
         _local.busy = True
         try:
             return self._end(result, is_value_of)
         finally:
             _local.busy = False
-            _log.spent += time.perf_counter() - began
+            _log.count_time(*began)
 
     def _end(self, result: Any, is_value_of: bool) -> Any:
         if self._name.startswith("tempfile."):
@@ -440,14 +459,7 @@ class _Event:
 
     def _keep(self, inputs: int, result: Any, after: list[int], drawn: dict, is_value_of: bool) -> None:
         """Keep all that this call has brought: its result, changed arguments, and states of generators."""
-        kind, value = "none", None
-        state = state_of(result)
-        if is_value_of and state is not None:
-            kind, value = "state", state
-        elif is_value_of and is_value(result):
-            kind, value = "value", result
-        elif is_value_of and (parts := parts_of(result)):
-            kind, value = "parts", parts
+        parts = parts_of(result) if is_value_of else []
         changed = [
             (number, each)
             for number, (each, one, other) in enumerate(zip(self._args, self._parts, after, strict=True))
@@ -455,9 +467,9 @@ class _Event:
         ]
         own = state_of(self._generator) if self._generator is not None else None
         states = {name: state_of(generator) for name, generator in global_generators().items() if name in drawn}
-        _log.keep(self._place, inputs, (kind, value, changed, states, own))
+        _log.keep(self._place, inputs, (parts, changed, states, own))
 
-    def _force(self, result: Any, kind: str, value: Any, changed: list, states: dict[str, Any], own: Any) -> Any:
+    def _force(self, result: Any, parts: list, changed: list, states: dict[str, Any], own: Any) -> Any:
         if own is not None:
             set_state(self._generator, own)
         for name, state in states.items():
@@ -465,13 +477,11 @@ class _Event:
         for number, content in changed:
             if number < len(self._args):
                 _overwrite(self._args[number], content)
-        if kind == "state":
-            set_state(result, value)
-        elif kind == "parts":
-            for part in value:
-                set_part(result, *part)
-        elif kind == "value" and _may_replace(result, value):
-            return value
+        for path, kind, value in parts:
+            if path or kind == "state":
+                set_part(result, path, kind, value)
+            elif _may_replace(result, value):
+                return value
         return result
 
 

@@ -17,7 +17,7 @@ from types import CodeType
 from typing import Any
 
 from toolnoise_injected import in_turn, recording
-from toolnoise_injected.places import name_of
+from toolnoise_injected.user_code import name_of
 
 # The names under which the rewritten code finds the recorder: no program has them, and pickled functions keep them.
 CALL, ITERATE, ADDED, AWAITED, STEPPED, HOT, STARTING = (
