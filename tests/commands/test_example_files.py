@@ -57,7 +57,7 @@ def test_every_finding_is_shown_and_nothing_is_warned_of(executed):
     assert not [output for cell in cells for output in cell.outputs if output.output_type in ("stream", "error")]
     _, noise, compared, plot, table, planned = map(shown, cells)
     assert noise["text/plain"].startswith("5 runs of 597 examples")
-    assert "churn" in noise["text/html"]
+    assert "churn" in noise["text/plain"]
     assert "accuracy %" in compared["text/plain"]
     assert plot["image/png"]
     assert "accuracy_difference" in table["text/plain"]

@@ -26,8 +26,8 @@ from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.papers import notebook_values
-from toolnoise.papers.identical.measure import IDENTICAL, NONE_WEAK, History, experiment
-from toolnoise.papers.identical.measure import measured as of_identical_runs
+from toolnoise.papers.identical.metric import IDENTICAL, NONE_WEAK, History, experiment
+from toolnoise.papers.identical.metric import measured as of_identical_runs
 from toolnoise.study import figure_files, grid
 from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_kinds import FIGURES, KINDS

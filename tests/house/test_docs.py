@@ -193,7 +193,7 @@ TEXT = "".join((ROOT / f"docs/{name}").read_text("utf-8") for name in ("faithful
 STATUSES = ["faithful", "differs", "in work", "missing"]
 PARTS = {"Zhuang et al.: ingredients": 54, "Zhuang et al.: tables and figures": 16, "Zhuang et al.: findings": 21}
 # Files that show an item by what they are.
-CODE = (".py", ".csv")
+CODE = (".py", ".csv", ".ipynb")
 PARTS |= {"Summers & Dinneen": 27, "Pham et al.": 22}
 
 

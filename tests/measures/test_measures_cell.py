@@ -15,7 +15,7 @@ from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
 from toolnoise.measures import control_gate, reading
 from toolnoise.papers import remedy_dump
 from toolnoise.papers.identical import measure as cell
-from toolnoise.papers.identical.measure import CRITERIA
+from toolnoise.papers.identical.metric import CRITERIA
 from toolnoise.papers.layers import measure as layers
 from toolnoise.papers.layers.dump import chosen_examples, gram
 from toolnoise.papers.layers.measure import LAYERS

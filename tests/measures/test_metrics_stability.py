@@ -19,12 +19,11 @@ from toolnoise.formulas.ensembles import by_size
 from toolnoise.formulas.stability import of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.measures.by_draw import grouped, over_draws, over_sizes
+from toolnoise.papers import growth, remedies
 from toolnoise.papers.claims.effects import STUDY, scale_of
 from toolnoise.papers.frameworks.pair import cross_tooling
-from toolnoise.papers.growth import measure as growth
 from toolnoise.papers.language.measure import language
 from toolnoise.papers.layers.measure import layers
-from toolnoise.papers.remedies import measure as remedies
 from toolnoise.programs import program_measures
 from toolnoise.stats.estimates import Estimate, equal_runs_sd, mean_t
 

@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 
 from toolnoise.base import metric_files
-from toolnoise.papers.identical import measure as identical_runs
+from toolnoise.papers.identical import metric as identical_runs
 from toolnoise.papers.identical.draw import levene, mann_whitney
 from toolnoise.papers.identical.draw import tests as compared
-from toolnoise.papers.identical.measure import CRITERIA, IDENTICAL, STATED, History, Weak, experiment
+from toolnoise.papers.identical.metric import CRITERIA, IDENTICAL, STATED, History, Weak, experiment
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 # Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.

@@ -21,7 +21,7 @@ import yaml
 from toolnoise.base import metric_files, program
 from toolnoise.base.program import ROOT
 from toolnoise.formulas.stability import STABILITY
-from toolnoise.papers.identical.measure import CONVERGENCE, IDENTICAL
+from toolnoise.papers.identical.metric import CONVERGENCE, IDENTICAL
 from toolnoise.provenance import statements
 
 pytestmark = pytest.mark.long

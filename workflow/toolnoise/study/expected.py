@@ -49,8 +49,8 @@ _TASK, _NETWORK = "{model}/{dataset}/{hardware}", "{model}/{hardware}"
 METRICS = {
     "stability": _metric(f"cells/{CELL}", "toolnoise.formulas.stability:STABILITY"),
     "runs": _metric(f"runs/{CELL}", "toolnoise.formulas.per_run:RUNS"),
-    "identical": _metric(f"identical/{CELL}", "toolnoise.papers.identical.measure:IDENTICAL"),
-    "convergence": _metric(f"convergence/{CELL}", "toolnoise.papers.identical.measure:CONVERGENCE"),
+    "identical": _metric(f"identical/{CELL}", "toolnoise.papers.identical.metric:IDENTICAL"),
+    "convergence": _metric(f"convergence/{CELL}", "toolnoise.papers.identical.metric:CONVERGENCE"),
     "ensembles": _metric(f"ensembles/{CELL}", "toolnoise.formulas.ensembles:ENSEMBLES"),
     "ratios": _metric(f"ratios/{_TASK}", "toolnoise.formulas.ratios:RATIOS"),
     "counts": _metric("data/{dataset}", "toolnoise.datasets.counting:COUNTS"),

@@ -15,7 +15,7 @@ def versions(
     """Each tooling's framework and its version, from files of identical runs; its own name without these."""
     if not identical:
         return {name: (name, "") for name in hardware}
-    rows = metric_files.read(identical, metric_files.columns_at("toolnoise.papers.identical.measure:IDENTICAL"))
+    rows = metric_files.read(identical, metric_files.columns_at("toolnoise.papers.identical.metric:IDENTICAL"))
     rows = selection.of_tasks(rows.assign(model=rows["network"]), tasks)
     rows = rows.drop_duplicates("hardware").set_index("hardware")[["backend", "backend_version"]]
     return {

@@ -19,7 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.figures import selection, style
 from toolnoise.figures.tables import Entry
 from toolnoise.formulas.declared import METRICS
-from toolnoise.papers.identical.measure import COUNTED
+from toolnoise.papers.identical.metric import COUNTED
 from toolnoise.stats.estimates import sd_interval
 from toolnoise.study import published
 
