@@ -46,7 +46,7 @@ def test_the_first_screen_has_the_question_one_sentence_a_chart_and_two_pictures
     expect(title(page)).to_have_text("Trained again, how many answers does a network change, and why?")
     table = pd.read_csv(results_folder / "metrics/stability.csv", comment="#")
     columns = ["metric", "group", "model", "hardware", "variant"]
-    (churn,) = table.set_index(columns).loc[("churn", "all", "smallcnn", "cpu", "algo_impl"), "value"]
+    churn = table.set_index(columns).loc[("churn", "all", "smallcnn", "cpu", "algo_impl"), "value"]
     said = page.locator(".lead").inner_text()
     assert said.startswith(f"{100 * churn:#.3g} % of the answers of smallcnn on digits change with a new seed")
     assert said.endswith("(emulated); nothing changes with everything fixed.")
