@@ -99,6 +99,29 @@ def test_an_augmented_batch_is_the_planned_one_on_every_framework(padding, on_ea
         np.testing.assert_allclose(black[0, 0, 0], np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]))
 
 
+def test_strides_of_phams_wide_resnet_see_the_same_pixels_on_every_framework(own_workshop, toolings):
+    """Keras pads an even image at its far end only, which no framework but TensorFlow does by itself."""
+    if "tensorflow" not in toolings:
+        pytest.skip("tensorflow, whose padding it is, is not installed")
+    wide = {
+        name: own_workshop(
+            "build",
+            {"depth": 10, "width": 1},
+            module="toolnoise.models.wide_resnet",
+            tooling=tooling,
+            size=(8, 12, 3),
+            batch_size=32,
+        )
+        for name, tooling in toolings.items()
+    }
+    weights = wide["tensorflow"].folder / "cpu-control-1/weights.npz"
+    wide["tensorflow"].train("control", 1)
+    first, *others = (here.drive("training", "first_step", weights)["logits/0"] for here in wide.values())
+    assert others and np.ptp(first) > 0
+    for other in others:
+        np.testing.assert_allclose(first, other, rtol=0, atol=1e-4 * np.abs(first).max())
+
+
 def test_dropout_keeps_what_the_streams_say_on_every_framework(on_each):
     for here in on_each("dropped", {"batch": 64, "rate": RATE}, batch_size=64, epochs=2).values():
         trained = here.train("algo", 1)
