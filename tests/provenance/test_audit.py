@@ -371,6 +371,17 @@ def test_a_run_that_is_deleted_and_all_above_it_made_anew_is_found(
     assert forged.audit().told({"root", "missing", "complete"}, runs | forged.names("metrics/stability.csv"))
 
 
+def test_a_cell_that_is_taken_from_the_roots_study_and_from_the_file_or_not_is_found(small):
+    small.edit("study.json", drop_cell)
+    small.settle_upwards()
+    # Its files and their statements are there.
+    assert small.audit().told({"unknown", "study"}, small.names(f"{GONE[0]}/run.json"))
+    vouched = small.path(small.stated[ROOTED]).read_bytes()
+    small.restore()
+    small.put(small.stated[ROOTED], vouched)
+    assert small.audit().told({"complete", "root", "inputs"}, small.names("study.json"))
+
+
 @pytest.mark.parametrize("content", [b"[]", b"{", b"[" * 100_000, b""])
 def test_a_study_file_that_is_none_is_found(content, small):
     small.put("study.json", content)
