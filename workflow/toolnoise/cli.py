@@ -21,14 +21,14 @@ from toolnoise.base.printing import OUTPUT, plainly
 from toolnoise.commands.verb import Verb
 
 WIDEST = 100  # columns of the help
-# The verbs that people call, in the order of the help: each is VERB of its module, or what a colon names there. Those
-# of jobs follow from their functions: JOBS in study/job_code.py.
+# The verbs that people call, in the order of the help: each a function of a module. Those of jobs follow from their
+# functions: JOBS in study/job_code.py.
 VERBS = {
-    "compare": "toolnoise.comparison.verbs.compare",
-    "plan": "toolnoise.comparison.verbs.decide:PLAN",
-    "gate": "toolnoise.comparison.verbs.decide:GATE",
-    "keep": "toolnoise.comparison.verbs.decide:KEEP",
-    "check": "toolnoise.checking.verbs.check",
+    "compare": "toolnoise.comparison.verbs.compare:compare",
+    "plan": "toolnoise.comparison.verbs.decide:plan",
+    "gate": "toolnoise.comparison.verbs.decide:gate",
+    "keep": "toolnoise.comparison.verbs.decide:keep",
+    "check": "toolnoise.checking.verbs.check:check",
     "init": "toolnoise.verbs.studies:init",
     "run": "toolnoise.verbs.studies:run",
     "summary": "toolnoise.verbs.studies:summary",
@@ -105,8 +105,8 @@ def verbs(asked: str = "") -> dict[str, Verb]:
 
 
 def _declared(name: str) -> Verb:
-    module, _, variable = VERBS[name].partition(":")
-    return getattr(importlib.import_module(module), variable or "VERB")
+    module, _, function = VERBS[name].partition(":")
+    return getattr(importlib.import_module(module), function)
 
 
 def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:

@@ -96,11 +96,10 @@ class Study:
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    def require_equal_bits(self, seed=COLD):
-        """The run is that of the undisturbed study, the audit finds nothing, and nothing is left."""
-        assert bits(self.folder, seed) == bits(self.undisturbed, seed)
-        assert self.findings(self.folder, complete=False) == []
-        assert (self.locks(), self.here()) == ([], [])
+    def what_is_wrong(self, seed=COLD):
+        """Nothing, if the run has the bits of the undisturbed study, the audit finds nothing, and nothing is left."""
+        differ = [] if bits(self.folder, seed) == bits(self.undisturbed, seed) else ["other bits"]
+        return [*differ, *self.findings(self.folder, complete=False), *self.locks(), *self.here()]
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ def test_toolnoise_run_that_is_ended_unlocks_and_the_same_command_goes_on(number
     assert "the same command goes on: toolnoise run --cores 1" in said.splitlines()[-1]
     assert (study.locks(), study.here()) == ([], [])
     study.says(0, RUN, COLD)
-    study.require_equal_bits()
+    assert study.what_is_wrong() == []
 
 
 def test_under_nohup_a_hangup_ends_nothing(study):
@@ -132,7 +131,7 @@ def test_under_nohup_a_hangup_ends_nothing(study):
         process.send_signal(signal.SIGHUP)
     said, _ = goes_on.communicate(timeout=PATIENCE)
     assert goes_on.returncode == 0, said
-    study.require_equal_bits()
+    assert study.what_is_wrong() == []
 
 
 def test_a_terminal_that_is_lost_ends_toolnoise_run_in_order(study):
@@ -153,14 +152,14 @@ def test_a_terminal_that_is_lost_ends_toolnoise_run_in_order(study):
     shell.wait()
     study.until(lambda: not study.here())
     study.says(0, RUN, COLD)
-    study.require_equal_bits()
+    assert study.what_is_wrong() == []
 
 
 def test_if_toolnoise_run_is_killed_snakemake_ends_its_jobs_and_unlocks(study):
     study.start(RUN).kill()
     study.until(lambda: not study.here())
     study.says(0, RUN, COLD)
-    study.require_equal_bits()
+    assert study.what_is_wrong() == []
 
 
 @pytest.mark.parametrize("seed", [COLD, WARM], ids=["cold", "warm"])
@@ -183,7 +182,7 @@ def test_after_a_kill_of_snakemake_no_output_has_two_writers_and_unlock_ends_in_
         process.resume()
     study.until(lambda: not study.here())
     study.says(0, SNAKEMAKE, seed, "--rerun-incomplete")
-    study.require_equal_bits(seed)
+    assert study.what_is_wrong(seed) == []
 
 
 def test_after_a_kill_of_snakemake_and_its_jobs_unlock_ends_in_equal_bits(study):
@@ -193,7 +192,7 @@ def test_after_a_kill_of_snakemake_and_its_jobs_unlock_ends_in_equal_bits(study)
     killed.wait()
     study.says(0, SNAKEMAKE, COLD, "--unlock")
     study.says(0, SNAKEMAKE, COLD, "--rerun-incomplete")
-    study.require_equal_bits()
+    assert study.what_is_wrong() == []
 
 
 @pytest.mark.parametrize("of", ["toolnoise train", "warm.template"])
@@ -205,4 +204,4 @@ def test_after_a_kill_of_a_job_or_a_template_the_same_command_ends_in_equal_bits
     said, _ = fails.communicate(timeout=PATIENCE)
     assert fails.returncode == 1, said
     study.says(0, SNAKEMAKE, WARM)
-    study.require_equal_bits(WARM)
+    assert study.what_is_wrong(WARM) == []

@@ -4,31 +4,20 @@ import argparse
 import sys
 from typing import Any
 
-from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
+from toolnoise.commands.verb import AS_JSON, GAIN, flag, option, show, verb
 
 OPTIONS = ("sources", "deterministic", "output", "metric", "vary", "world", "higher", "without_draws")
 OPTIONS += ("trace", "resume", "resume_command", "checkpoint", "stop_at", "limit", "keep")
-
-
-def _run(options: argparse.Namespace) -> None:
-    from toolnoise.api.study import check
-
-    words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    checked = check(words, **{name: getattr(options, name) for name in OPTIONS})
-    show(checked.to_dict() if options.json else checked.text)
-    sys.exit(0 if checked.passed else 1)
 
 
 def _again(metavar: str, about: str) -> dict[str, Any]:
     return option(metavar, f"{about}; may be given again", action="append", default=[])
 
 
-VERB = Verb(
-    group=GAIN,
-    says="run a training program: is it reproducible, does it use its seeds; exit code 1 if not",
-    example="toolnoise check --output model.pt --metric 'accuracy ([0-9.]+)' -- python train.py",
-    run=_run,
-    arguments={
+@verb(
+    GAIN,
+    "toolnoise check --output model.pt --metric 'accuracy ([0-9.]+)' -- python train.py",
+    {
         "--output": _again("FILE", "a file that the program writes and that is compared, such as model.pt"),
         "--metric": _again(
             "REGEX", "a number that it prints and that is compared, such as 'accuracy ([0-9.]+)'; the last counts"
@@ -68,3 +57,11 @@ VERB = Verb(
         },
     },
 )
+def check(options: argparse.Namespace) -> None:
+    """run a training program: is it reproducible, does it use its seeds; exit code 1 if not"""
+    from toolnoise.api.study import check
+
+    words = options.command[1:] if options.command[:1] == ["--"] else options.command
+    checked = check(words, **{name: getattr(options, name) for name in OPTIONS})
+    show(checked.to_dict() if options.json else checked.text)
+    sys.exit(0 if checked.passed else 1)

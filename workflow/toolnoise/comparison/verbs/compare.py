@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Iterable
 
 from toolnoise.base.errors import BadArgument
-from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
+from toolnoise.commands.verb import AS_JSON, GAIN, flag, option, show, verb
 from toolnoise.comparison.known_names import HIGHER, LOWER
 
 ARMS = "two or more arms: each a name in ARMS, or each an --arm"
@@ -51,7 +51,38 @@ def direction(names: list[str] | None) -> bool | list[str]:
     return names or names is not None
 
 
-def _run(options: argparse.Namespace) -> None:
+ARGUMENTS = {
+    "ARMS": {
+        "nargs": "*",
+        "help": "the baseline, then each method to replace it: predictions (.npy, .npz, CSV; an axis of runs may "
+        "come first), a folder or a quoted pattern of one file a run, an evaluation log, or tables of runs",
+    },
+    "--arm": option(
+        "FILE",
+        "in place of ARMS, once per method: one file a run (--arm a/* --arm b/*)",
+        action="append",
+        nargs="+",
+    ),
+    "--labels": option("FILE", "the labels, .npy, .npz or CSV; not needed if the baseline has them"),
+    "--values": flag("numbers of a regression; the true ones are --labels"),
+    "--losses": flag("negative log-likelihoods of tokens, NaN for padding; no labels"),
+    "--correct": flag("answers of a language model: id, correct (or pred and target), seed, sample"),
+    "--cluster": option("FIELD", "questions that agree in this field count as one draw"),
+    "--paired": flag("run s of every method has the same start and order"),
+    **READING,
+    "--against": option("ARM", "of tables: the baseline (the first arm), or previous: the arm before"),
+    **{f"--{name}": says for name, says in PRINTING.items()},
+}
+ASKED = [
+    name.removeprefix("--").replace("-", "_")
+    for name in ARGUMENTS
+    if name.startswith("--") and name.removeprefix("--") not in {"arm", *PRINTING}
+]
+
+
+@verb(GAIN, "toolnoise compare a.npy b.npy --labels y.npy", ARGUMENTS)
+def compare(options: argparse.Namespace) -> None:
+    """compare methods by predictions or metrics of their runs"""
     from toolnoise.api import compare
     from toolnoise.comparison import comparison_text
     from toolnoise.comparison.arms import kind_asked
@@ -88,38 +119,3 @@ def _on_a_screen(text: str) -> str:
     if len(lines) <= MOST_LINES:
         return text
     return "\n".join([*lines[: MOST_LINES - 1], f"[{len(lines) - MOST_LINES + 1} more lines: --all]"])
-
-
-VERB = Verb(
-    group=GAIN,
-    says="compare methods by predictions or metrics of their runs",
-    example="toolnoise compare a.npy b.npy --labels y.npy",
-    run=_run,
-    arguments={
-        "ARMS": {
-            "nargs": "*",
-            "help": "the baseline, then each method to replace it: predictions (.npy, .npz, CSV; an axis of runs may "
-            "come first), a folder or a quoted pattern of one file a run, an evaluation log, or tables of runs",
-        },
-        "--arm": option(
-            "FILE",
-            "in place of ARMS, once per method: one file a run (--arm a/* --arm b/*)",
-            action="append",
-            nargs="+",
-        ),
-        "--labels": option("FILE", "the labels, .npy, .npz or CSV; not needed if the baseline has them"),
-        "--values": flag("numbers of a regression; the true ones are --labels"),
-        "--losses": flag("negative log-likelihoods of tokens, NaN for padding; no labels"),
-        "--correct": flag("answers of a language model: id, correct (or pred and target), seed, sample"),
-        "--cluster": option("FIELD", "questions that agree in this field count as one draw"),
-        "--paired": flag("run s of every method has the same start and order"),
-        **READING,
-        "--against": option("ARM", "of tables: the baseline (the first arm), or previous: the arm before"),
-        **{f"--{name}": says for name, says in PRINTING.items()},
-    },
-)
-ASKED = [
-    name.removeprefix("--").replace("-", "_")
-    for name in VERB.arguments
-    if name.startswith("--") and name.removeprefix("--") not in {"arm", *PRINTING}
-]

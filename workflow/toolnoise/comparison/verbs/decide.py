@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
+from toolnoise.commands.verb import AS_JSON, GAIN, flag, option, show, verb
 from toolnoise.comparison.verbs.compare import READING, direction
 
 KEEP_CODES = {"keep": 0, "drop": 1, "run": 3}
@@ -23,31 +23,10 @@ def _found(function: Callable[..., Any], options: argparse.Namespace, **said: An
     return found
 
 
-def _plan(options: argparse.Namespace) -> None:
-    from toolnoise.api.decide import plan
-
-    _found(plan, options, lower=direction(options.lower), higher=direction(options.higher))
-
-
-def _gate(options: argparse.Namespace) -> None:
-    from toolnoise.api.decide import gate
-
-    if not _found(gate, options).passed:
-        sys.exit(1)
-
-
-def _keep(options: argparse.Namespace) -> None:
-    from toolnoise.api.decide import keep
-
-    sys.exit(KEEP_CODES[_found(keep, options)["answer"]])
-
-
-PLAN = Verb(
-    group=GAIN,
-    says="print the number of runs that a gain needs",
-    example="toolnoise plan --sd 0.3 --gain 0.3",
-    run=_plan,
-    arguments={
+@verb(
+    GAIN,
+    "toolnoise plan --sd 0.3 --gain 0.3",
+    {
         "--gain": option(
             "POINTS",
             "difference in means to show, in percentage points or the unit of --metric",
@@ -70,12 +49,17 @@ PLAN = Verb(
         **AS_JSON,
     },
 )
-GATE = Verb(
-    group=GAIN,
-    says="pass or fail new runs in continuous integration; exit code 0 or 1 (2: bad input)",
-    example="toolnoise gate --reference runs.csv --new run.csv --metric loss --one-sided --lower",
-    run=_gate,
-    arguments={
+def plan(options: argparse.Namespace) -> None:
+    """print the number of runs that a gain needs"""
+    from toolnoise.api.decide import plan
+
+    _found(plan, options, lower=direction(options.lower), higher=direction(options.higher))
+
+
+@verb(
+    GAIN,
+    "toolnoise gate --reference runs.csv --new run.csv --metric loss --one-sided --lower",
+    {
         "--reference": option("CSV", "runs of the reference, one a line", required=True),
         "--new": option("CSV", "the new run, or runs, one a line", required=True),
         "--metric": option("COLUMN", "the column that is compared, such as loss", required=True),
@@ -87,12 +71,18 @@ GATE = Verb(
         **AS_JSON,
     },
 )
-KEEP = Verb(
-    group=GAIN,
-    says="keep, drop or rerun the last change of a loop; exit code 0, 1 or 3",
-    example="toolnoise keep results.tsv --metric val_loss --lower",
-    run=_keep,
-    arguments={
+def gate(options: argparse.Namespace) -> None:
+    """pass or fail new runs in continuous integration; exit code 0 or 1 (2: bad input)"""
+    from toolnoise.api.decide import gate
+
+    if not _found(gate, options).passed:
+        sys.exit(1)
+
+
+@verb(
+    GAIN,
+    "toolnoise keep results.tsv --metric val_loss --lower",
+    {
         "TABLE": {
             "help": "the runs of the loop in the order in which they were made: a line each, with a column of changes "
             "(CSV, or results.tsv of an autoresearch loop), or a log with lines METRIC name=value"
@@ -106,3 +96,8 @@ KEEP = Verb(
         **AS_JSON,
     },
 )
+def keep(options: argparse.Namespace) -> None:
+    """keep, drop or rerun the last change of a loop; exit code 0, 1 or 3"""
+    from toolnoise.api.decide import keep
+
+    sys.exit(KEEP_CODES[_found(keep, options)["answer"]])
