@@ -1,11 +1,12 @@
-"""How often `toolnoise check` is right about packed programs whose causes are known: examples/unseen has two packs.
+"""How often `toolnoise check` is right about packed programs whose causes are known: the packs of examples/unseen.
 
     nice -n 5 python bench/unseen.py examples/unseen/known.tar.xz [--only NAME ...] [--keep FOLDER]
 
 Each program is a folder with `program.json` and `cause.json`, which check does not get to see. A verdict is right if
 check passes what has no planted fault, and nothing else. A cause is right if the place that is named first is the cause
 or an accepted one; of a forgotten generator, also if the line that draws first is. Where `mended` gives the line in
-place of the cause's, the program with it has to pass. Each error of format is printed before any program runs.
+place of the cause's, the program with it has to pass. A program with `check`, further options such as those of several
+processes, has no place to name: right are its `verdicts`. Each error of format is printed before any program runs.
 """
 
 import argparse
@@ -26,10 +27,11 @@ from toolnoise.base.printing import aligned
 
 PROGRAM = ("libraries", "output", "command", "style", "planted")
 CAUSE = ("kind", "file", "line", "why")
-# What may be left out; a program without a planted fault has no cause.json.
-OPTIONAL = {"checkpoint": None, "stop_at": None, "mended": None, "accepted": ()}
+# What may be left out; a program without a planted fault, or with `check`, has no cause.json.
+OPTIONAL = {"checkpoint": None, "stop_at": None, "mended": None, "accepted": (), "check": (), "verdicts": ()}
 MODULES = {"scikit-learn": "sklearn", "pytorch": "torch", "tensorflow-cpu": "tensorflow"}
 RIGHT, WRONG = "right", "WRONG"
+NO_PLACE = "-"  # of a program with options of its own
 
 
 class Packed(NamedTuple):
@@ -70,7 +72,8 @@ def unpacked(archive: Path, folder: Path) -> list[Packed]:
         for name, keys in (("program.json", PROGRAM), ("cause.json", CAUSE)):
             path = file.with_name(name)
             values = json.loads(path.read_text()) if path.exists() else {}
-            needed = keys if name == "program.json" or parts[0].get("planted") else ()
+            has_cause = bool(parts) and parts[0]["planted"] and not parts[0]["check"]
+            needed = keys if name == "program.json" or has_cause else ()
             errors += [f"{file.parent.name}/{name}: no {key}" for key in needed if key not in values]
             parts.append(dict.fromkeys(keys) | OPTIONAL | values)
         programs.append(Packed(file.parent, *parts))
@@ -92,7 +95,8 @@ def _errors(packed: Packed) -> list[str]:
         "program.json: libraries: neither a text nor a list": isinstance(program["libraries"], str | list),
         "cause.json: mended: neither a text nor null": isinstance(cause["mended"], str | None),
         "cause.json: accepted: neither lines nor objects with a line": is_listed,
-        "cause.json: file: no such file": not program["planted"] or (packed.folder / str(cause["file"])).is_file(),
+        "program.json: check without verdicts": bool(program["check"]) == bool(program["verdicts"]),
+        "cause.json: file: no such file": cause["file"] is None or (packed.folder / str(cause["file"])).is_file(),
     }
     return [error for error, holds in checks.items() if not holds]
 
@@ -101,7 +105,7 @@ def checked(packed: Packed) -> dict[str, Any]:
     """What check says of a program, as a user would call it, in a copy of its folder without the cause."""
     program = packed.program
     words = [program["command"]] if isinstance(program["command"], str) else program["command"]
-    options = ["--json", "--limit", "20"]
+    options = ["--json", "--limit", "20", *program["check"]]
     outputs = program["output"] if isinstance(program["output"], list) else [program["output"]]
     for output in filter(None, outputs):
         within = "{out}" in " ".join(words) and "{out}" not in output
@@ -135,6 +139,10 @@ def scored(packed: Packed, said: dict[str, Any]) -> Score:
     name, style = packed.folder.name, str(packed.program["style"])
     if "error" in said:
         return Score(name, style, WRONG, WRONG, "", "", said["error"])
+    if packed.program["check"]:
+        found = {way["name"]: way["verdict"] for way in said["other_ways"]}
+        is_right = said["reproducible"] and {*packed.program["verdicts"]} >= {*found.values()}
+        return Score(name, style, RIGHT if is_right else WRONG, NO_PLACE, "", "", str(found))
     places, verdict = named(said), RIGHT if said["passed"] != packed.program["planted"] else WRONG
     if not packed.program["planted"]:
         return Score(name, style, verdict, "", "", "", " ".join(f"{each['file']}:{each['line']}" for each in places))
@@ -162,7 +170,8 @@ def _passes_mended(packed: Packed) -> bool:
 def summary(scores: Sequence[Score]) -> list[str]:
     """The table, and the score."""
     table = aligned([("program", "style", "verdict", "first", "proven", "mended", "named first"), *scores])
-    planted = [each for each in scores if each.first]
+    clean = [each for each in scores if not each.first]
+    planted = [each for each in scores if each.first in (RIGHT, WRONG)]
     proven = [each for each in planted if each.proven]
     mended = [each for each in planted if each.mended]
     counts = (
@@ -170,9 +179,9 @@ def summary(scores: Sequence[Score]) -> list[str]:
         (sum(each.first == RIGHT for each in planted), len(planted), "causes named first"),
         (sum(each.first == RIGHT for each in proven), len(proven), "proven causes right"),
         (sum(each.mended == RIGHT for each in mended), len(mended), "programs reproducible once that line is mended"),
-        (sum(each.verdict == WRONG for each in scores if not each.first), len(scores) - len(planted), "false alarms"),
+        (sum(each.verdict == WRONG for each in clean), len(clean), "false alarms"),
     )
-    return [*table, "", *(f"{count} of {most} {what}" for count, most, what in counts)]
+    return [*table, "", *(f"{count} of {most} {what}" for count, most, what in counts if most)]
 
 
 def main() -> None:

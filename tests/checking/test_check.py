@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from toolnoise.base.program import ROOT
+
 pytestmark = pytest.mark.long
 
 CLEAN_PROGRAM = Path(__file__).parent / "drivers/trained_in_numpy.py"
@@ -292,27 +294,28 @@ def test_a_clean_program_passes(name, checked):
     assert (name == "times") == ("Not compared, since they look like times: wall_clock of the output." in done.stdout)
 
 
-# `--world` of training programs of bench/check_programs.py: bugs and clean ones are told apart
+# `--world` of training programs in examples/unseen: bugs and clean ones are told apart
 
 
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
-        ("no sampler", "another program"),
-        ("DistributedDataParallel", "rounding"),
-        ("masks of each process", "other draws"),
+        ("no_sampler", "another program"),
+        ("distributeddataparallel", "rounding"),
+        ("masks_of_each_process", "other draws"),
     ],
 )
-def test_two_processes_are_told_from_a_bug(name, verdict, skip_without, bench):
+def test_two_processes_are_told_from_a_bug(name, verdict, skip_without, bench, tmp_path):
     skip_without("torch")
-    programs = bench("check_programs")
-    program = programs.PROGRAMS[name]
-    words = (*(program.words or programs.SEEDED), "--epochs", "1")
-    found = programs.found(name, program._replace(words=words), "1,2")
-    assert [(way["name"], way["verdict"], way["passed"]) for way in found.ways] == [
-        ("world 2", verdict, verdict != "another program")
-    ]
-    assert found.right
+    unseen = bench("unseen")
+    programs = unseen.unpacked(ROOT / "examples/unseen/processes.tar.xz", tmp_path)
+    (packed,) = [each for each in programs if each.folder.name == name]
+    packed.program["command"] += ["--epochs", "1"]
+    packed.program["check"][1] = "1,2"  # processes
+    said = unseen.checked(packed)
+    assert unseen.scored(packed, said).verdict == "right"
+    (way,) = said["other_ways"]
+    assert (way["name"], way["verdict"], way["passed"]) == ("world 2", verdict, verdict != "another program")
     # Two runs with two processes have the same bits.
-    assert found.ways[0]["again"]
-    assert (found.ways[0]["difference"]["changed"] > 0) == (verdict != "rounding")
+    assert way["again"]
+    assert (way["difference"]["changed"] > 0) == (verdict != "rounding")
