@@ -575,8 +575,13 @@ def test_a_summary_and_a_diff_of_an_archive_are_those_of_its_folder(evidence):
     assert json.loads(text)["page"] == f"{PACKED}/index.html"
     _, of_folder, _ = said("summary", "--study", folder / "study.json", "--json")
     assert json.loads(text)["cells"] == json.loads(of_folder)["cells"]
+    assert said("diff", PACKED, folder).out.splitlines()[-1] == "bit-equal: every file except times"
     code, text, _ = said("diff", PACKED, folder, "--json")
-    assert (code, json.loads(text)["a"]) == (0, str(PACKED))
+    found = json.loads(text)
+    assert (code, found["a"]) == (0, str(PACKED))
+    (study,) = found["studies"]
+    assert {"metrics/identical.csv", "metrics/convergence.csv", "index.html"} <= {*study["not_compared"]}
+    assert "metrics/stability.csv" not in study["not_compared"]
 
 
 def test_an_audit_names_the_files_of_an_archive(packed, room):
@@ -594,37 +599,30 @@ def test_an_audit_repairs_no_archive(refused_by_verb):
     assert line == f"toolnoise: command line: --repair: {PACKED} is an archive; a results folder"
 
 
-# One study made at two sites: each trains on its own tooling, one sends its runs, the other makes the page
-# ----------------------------------------------------------------------------------------------------
+# A study made at two sites: one tooling's runs come from another folder, and the page is made here
+# ------------------------------------------------------------------------------------------------
 
-CELL = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "quick", "variants": ["control"], "seeds": 2}
-SITES = {
-    "study": "shared",
-    "grid": [CELL | {"hardware": ["cpu", "cpu-eigen"]}],
-    "recipes": {"quick": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
-    "figures": ["across_toolings"],
-}
+OF_EIGEN = "results/small/predictions/smallcnn/digits/cpu-eigen/control.npy"
 ANYWHERE = {"measure_cell": 1, "check_control": 1, "measure_pair": 1}
 
 
 @pytest.fixture(scope="module")
-def sites(tmp_path_factory, write_study, snakemake, toolnoise):
-    """Two folders: in one `cpu` was trained and exported, in the other `cpu-eigen` was and all was made of that."""
-    folder = tmp_path_factory.mktemp("sites")
-    for name, tooling, target in (("a", "cpu", DUMP), ("b", "cpu-eigen", "metrics")):
-        write_study(folder / name, SITES)
-        done = snakemake(folder / name, "--config", f"only=[{tooling}]", "--", target)
-        assert done.returncode == 0, done.stdout + done.stderr
-    done = toolnoise(folder / "a", "export", "study.yaml", "--hardware", "cpu", "--out", folder / "a.tar.gz")
+def sent(small_study, toolnoise, tmp_path_factory):
+    """The runs of one tooling of the small study."""
+    path = tmp_path_factory.mktemp("sent") / "a.tar.gz"
+    done = toolnoise(small_study, "export", "study.yaml", "--hardware", "cpu-eigen", "--out", path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("exported 2 runs, 1 dumps of predictions")
-    return folder
+    return path
 
 
 @pytest.fixture
-def site(sites, tmp_path):
-    """The second site, to change."""
-    return shutil.copytree(sites / "b", tmp_path / "b")
+def site(copied):
+    """The small study without its page and without all that was made on that tooling, to change."""
+    for path in [*copied.rglob("*")]:
+        if path.is_file() and ("cpu-eigen" in str(path.relative_to(copied)) or path.name.startswith("index.html")):
+            path.unlink()
+    return copied
 
 
 def imported(toolnoise, site, archive):
@@ -638,34 +636,34 @@ def without_figures(jobs):
 
 
 @pytest.mark.long
-def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sites, toolnoise, snakemake, planned):
-    assert planned(site)["train_run"] == 2
-    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported 2 runs, 1 dumps of predictions\n"
+def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sent, toolnoise, snakemake, planned):
+    assert without_figures(planned(site)) == ANYWHERE | {"train_run": 2, "dump_predictions": 1}
+    assert imported(toolnoise, site, sent) == "imported 2 runs, 1 dumps of predictions\n"
     assert without_figures(planned(site)) == ANYWHERE
     done = snakemake(site)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (site / "results/shared/index.html").exists()
+    assert (site / "results/small/index.html").exists()
     assert planned(site) == {}
     audit = toolnoise(site, "audit", "--strict")
     assert audit.returncode == 0, audit.stdout + audit.stderr
     assert audit.stdout.splitlines()[-1].startswith("clean: ")
-    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported nothing; 3 were already here\n"
+    assert imported(toolnoise, site, sent) == "imported nothing; 3 were already here\n"
     assert planned(site) == {}
 
 
 @pytest.mark.long
 def test_runs_that_take_the_place_of_earlier_ones_are_not_trained_again_either(
-    site, sites, toolnoise, snakemake, planned, change_study
+    site, sent, toolnoise, snakemake, planned, change_study
 ):
     # What Snakemake recorded of the earlier runs would have it train anew.
-    change_study(site, lambda study: study["recipes"]["quick"].update(learning_rate=0.02))
-    done = snakemake(site, "--", DUMP)
+    change_study(site, lambda study: study["recipes"]["plain"].update(learning_rate=0.02))
+    done = snakemake(site, "--", OF_EIGEN)
     assert done.returncode == 0, done.stdout + done.stderr
-    change_study(site, lambda study: study["recipes"]["quick"].update(learning_rate=0.01))
-    refused = toolnoise(site, "import", sites / "a.tar.gz", "--study", "study.yaml")
+    change_study(site, lambda study: study["recipes"]["plain"].update(learning_rate=0.01))
+    refused = toolnoise(site, "import", sent, "--study", "study.yaml")
     assert refused.returncode == 2
     assert "is already here with different bytes" in refused.stderr
     for part in ("runs", "predictions"):
-        shutil.rmtree(site / f"results/shared/{part}/smallcnn/digits/cpu", ignore_errors=True)
-    imported(toolnoise, site, sites / "a.tar.gz")
+        shutil.rmtree(site / f"results/small/{part}/smallcnn/digits/cpu-eigen", ignore_errors=True)
+    imported(toolnoise, site, sent)
     assert without_figures(planned(site)) == ANYWHERE
