@@ -51,9 +51,16 @@ def test_results_made_in_one_go_are_clean_in_one_line_with_the_digest_of_the_roo
     assert root == sha256(both[study].original[both[study].stated[ROOTED]])
 
 
-def test_moved_and_renamed_results_are_clean(small, tmp_path):
-    found = audited(shutil.copytree(small.root, tmp_path / "received"), "--strict")
+def test_moved_and_renamed_results_are_clean_and_bit_equal(small, tmp_path):
+    received = shutil.copytree(small.root, tmp_path / "received")
+    found = audited(received, "--strict")
     assert (found.findings, found.root) == ([], small.audit().root)
+    done = said("diff", small.root, received)
+    assert (done.code, done.out.splitlines()[-1]) == (0, "bit-equal: every file except times")
+    (study,) = json.loads(said("diff", small.root, received, "--json").out)["studies"]
+    timed = {*study["not_compared"]}
+    assert {"metrics/identical.csv", "metrics/convergence.csv", "index.html"} <= timed
+    assert "metrics/stability.csv" not in timed
 
 
 def test_two_studies_in_one_folder_are_told_apart(forged, tmp_path):

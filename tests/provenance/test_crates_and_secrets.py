@@ -203,7 +203,7 @@ TOKEN, KEY, PASSWORD = "tOk+en\"of/the'variable", "key&of=the/address", "pass+wo
 AROUND = {"AWS_SECRET_ACCESS_KEY": "aws+secret/of*nobody", "HF_TOKEN": "hf_token*of'nobody", "XLA_KEY": "xla/key+of=no"}
 PLANTED = (TOKEN, KEY, PASSWORD, *AROUND.values())
 # What everybody may read.
-DATA = "/opt/shared/data-of-it"
+READABLE = "/opt/shared/data-of-it"
 PROGRAM = """
 import base64, os, sys, urllib.parse
 import numpy as np
@@ -219,7 +219,7 @@ np.save(f"{out}/logits.npy", (np.eye(3)[labels] + draw.normal(size=(30, 3))).ast
 np.save(f"{out}/labels.npy", labels)
 np.savez(f"{out}/weights.npz", dense=draw.normal(size=(4, 3)).astype(np.float32))
 """
-COMMAND = f"python programs/train.py --token {{env:MY_TOKEN}} --data {DATA}"
+COMMAND = f"python programs/train.py --token {{env:MY_TOKEN}} --data {READABLE}"
 CELL = {"seeds": 2, "variants": ["init"]}
 STUDY = {
     "study": "leaky",
@@ -337,7 +337,7 @@ def test_no_file_of_a_study_and_none_that_is_shared_has_a_key(leaky, toolnoise, 
     assert having(tmp_path, *PLANTED) == []
     # The search finds what is there.
     for shared in ("crate", "export"):
-        assert having(tmp_path / shared, DATA)
+        assert having(tmp_path / shared, READABLE)
 
 
 @pytest.mark.long
