@@ -178,10 +178,9 @@ def test_what_comes_in_is_of_one_age_and_no_older_than_the_data(whole, here, tak
     assert ages == {2**61}
 
 
-def test_only_some_toolings_and_no_predictions(small_study, tmp_path):
-    out = tmp_path / "some.tar"
-    told = export(small_study, out, ["cpu-eigen"], predictions=False)
-    assert (told.jobs, told.others) == ({"train": 2}, 0)
+def test_only_some_toolings_and_no_predictions(small_study, tmp_path, printed_by_verb):
+    out, options = tmp_path / "some.tar", ("--hardware", "cpu-eigen", "--no-predictions")
+    assert printed_by_verb("export", small_study / "results/small", "--out", out, *options) == "exported 2 runs\n"
     assert not [name for name in members(out) if "predictions" in name or "/cpu/" in name]
 
 
@@ -189,7 +188,8 @@ def test_a_study_is_told_by_its_file_and_its_folder_by_the_archive(
     whole, here, tmp_path, monkeypatch, printed_by_verb, refused_by_verb
 ):
     monkeypatch.chdir(whole.site)
-    printed_by_verb("export", "study.yaml", "--out", tmp_path / "one.tar")
+    said = printed_by_verb("export", "study.yaml", "--out", tmp_path / "one.tar")
+    assert said == "exported 2 runs, 1 dumps of predictions; 20 more of the study are not made yet\n"
     assert (tmp_path / "one.tar").read_bytes() == whole.archive.read_bytes()
     monkeypatch.chdir(here)
     path = here / "results/small/study.json"
@@ -551,16 +551,6 @@ def test_an_audit_repairs_no_archive(refused_by_verb):
 ANYWHERE = {"measure_cell": 1, "check_control": 1, "measure_pair": 1}
 
 
-@pytest.fixture(scope="module")
-def sent(small_study, toolnoise, tmp_path_factory):
-    """The runs of one tooling of the small study."""
-    path = tmp_path_factory.mktemp("sent") / "a.tar.gz"
-    done = toolnoise(small_study, "export", "study.yaml", "--hardware", "cpu-eigen", "--out", path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("exported 2 runs, 1 dumps of predictions")
-    return path
-
-
 @pytest.fixture
 def site(copied):
     """The small study without its page and without all that was made on that tooling, to change."""
@@ -581,9 +571,9 @@ def without_figures(jobs):
 
 
 @pytest.mark.long
-def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sent, toolnoise, snakemake, planned):
+def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, whole, toolnoise, snakemake, planned):
     assert without_figures(planned(site)) == ANYWHERE | {"train_run": 2, "dump_predictions": 1}
-    assert imported(toolnoise, site, sent) == "imported 2 runs, 1 dumps of predictions\n"
+    assert imported(toolnoise, site, whole.archive) == "imported 2 runs, 1 dumps of predictions\n"
     assert without_figures(planned(site)) == ANYWHERE
     done = snakemake(site)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -592,23 +582,23 @@ def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sen
     audit = toolnoise(site, "audit", "--strict")
     assert audit.returncode == 0, audit.stdout + audit.stderr
     assert audit.stdout.splitlines()[-1].startswith("clean: ")
-    assert imported(toolnoise, site, sent) == "imported nothing; 3 were already here\n"
+    assert imported(toolnoise, site, whole.archive) == "imported nothing; 3 were already here\n"
     assert planned(site) == {}
 
 
 @pytest.mark.long
 def test_runs_that_take_the_place_of_earlier_ones_are_not_trained_again_either(
-    site, sent, toolnoise, snakemake, planned, change_study
+    site, whole, toolnoise, snakemake, planned, change_study
 ):
     # What Snakemake recorded of the earlier runs would have it train anew.
     change_study(site, lambda study: study["recipes"]["plain"].update(learning_rate=0.02))
     done = snakemake(site, "--", DUMP)
     assert done.returncode == 0, done.stdout + done.stderr
     change_study(site, lambda study: study["recipes"]["plain"].update(learning_rate=0.01))
-    refused = toolnoise(site, "import", sent, "--study", "study.yaml")
+    refused = toolnoise(site, "import", whole.archive, "--study", "study.yaml")
     assert refused.returncode == 2
     assert "is already here with different bytes" in refused.stderr
     for part in ("runs", "predictions"):
         shutil.rmtree(site / f"results/small/{part}/smallcnn/digits/cpu-eigen", ignore_errors=True)
-    imported(toolnoise, site, sent)
+    imported(toolnoise, site, whole.archive)
     assert without_figures(planned(site)) == ANYWHERE
