@@ -487,17 +487,17 @@ def test_arguments_that_a_shell_gives_are_no_root_of_the_program():
 
 
 def test_what_threads_do_to_one_object_in_another_order_is_found_and_what_each_does_to_its_own_is_not():
-    def run(*threads):
-        return observed(
-            *(
-                event(time, 3, inputs=int(thread), thread=thread, number=5, name="list.append")
-                for time, thread in enumerate(threads)
-            )
-        )
+    def run(*threads, shared=True):
+        events = [
+            event(time, 3, inputs=int(thread), thread=thread, number=5 if shared else int(thread), name="list.append")
+            for time, thread in enumerate(threads)
+        ]
+        return observed(*events)
 
     (root,) = first_difference.orders(run("1", "2", "3"), run("2", "1", "3"))
     assert (root.at[1], root.apart) == (3, True)
     assert first_difference.orders(run("1", "2"), run("1", "2")) == []
+    assert first_difference.orders(run("1", "2", "3", shared=False), run("2", "1", "3", shared=False)) == []
 
 
 def test_the_seeding_before_the_first_equal_draw_comes_first():

@@ -6,6 +6,7 @@ finding follows from one file and the statements that name it, so many files are
 
 import ast
 import io
+import itertools
 import json
 import os
 import pickle
@@ -607,8 +608,11 @@ def test_repaired_results_are_clean(small_study, tmp_path, toolnoise):
     assert {path: path.read_bytes() for path in before} == before
 
 
-@pytest.mark.parametrize("words", [["elsewhere"], ["empty"], ["small.csv"], ["empty", "--sample", "-1"]])
-def test_what_is_no_results_folder_is_refused(words, here, refused_by_verb):
+def test_what_is_no_results_folder_is_refused_and_so_is_a_sample_of_nothing(here, refused_by_verb):
     (here / "empty").mkdir()
     (here / "small.csv").write_text("a\n")
-    assert words[0] in refused_by_verb("audit", *words) or "--sample" in words
+    for name in ("elsewhere", "empty", "small.csv"):
+        assert name in refused_by_verb("audit", name)
+    for verb, count in itertools.product(("audit", "rebuild"), (0, -1)):
+        line = refused_by_verb(verb, "empty", "--sample", count)
+        assert line == f"toolnoise: command line: --sample: found {count}; at least 1"
