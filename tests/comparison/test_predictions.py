@@ -25,11 +25,11 @@ def accuracies_in(said):
     return [float(number) for number in said.split("accuracy %")[1].split()[:2]]
 
 
-def answers(right, runs, draw=DRAW):
+def answers(right, runs):
     """Predicted classes, [S, N], of which so many in all are right."""
     found = np.repeat(TRUTH[np.newaxis], runs, axis=0)
-    wrong = draw.permutation(found.size)[right:]
-    found.ravel()[wrong] = (found.ravel()[wrong] + draw.integers(1, C, len(wrong))) % C
+    wrong = DRAW.permutation(found.size)[right:]
+    found.ravel()[wrong] = (found.ravel()[wrong] + DRAW.integers(1, C, len(wrong))) % C
     return found
 
 
@@ -462,8 +462,8 @@ def test_a_name_in_an_npz_must_be_true(tmp_path, refused):
     assert refused(read_five, path) == f"{path}: probabilities: found logits; probabilities"
 
 
-def changed(place, value, dtype=np.float32):
-    array = LOGITS.astype(dtype)
+def changed(place, value):
+    array = LOGITS.copy()
     array[place] = value
     return array
 

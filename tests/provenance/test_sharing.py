@@ -49,8 +49,8 @@ def known(folder):
     return grid.load(root / "study.json"), root
 
 
-def export(folder, out, *arguments, **options):
-    return sharing.export_archive(*known(folder), out, *arguments, **options)
+def export(folder, out):
+    return sharing.export_archive(*known(folder), out)
 
 
 def snapshot(folder):
