@@ -1,13 +1,18 @@
-"""Other ways to run a program that should not matter: which are tried, how each is judged."""
+"""Verdicts of `check`: which runs decide them, in what words, and on other ways to run that should not matter."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from toolnoise.checking import other_settings, reproducibility, trial_runs
+from toolnoise.base.program import ROOT
+from toolnoise.checking import causes, diagnosis, other_settings, reproducibility, trial_runs
+from toolnoise.checking.diagnosis import Diagnosis
+from toolnoise.checking.differences import Difference
 from toolnoise.checking.other_settings import DRAWS, EQUAL, OTHER, ROUNDING, UNDECIDED
 from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.reproducibility import Checked
 
 # The sum of parts in the order of WAY, and a draw. With WAY=other one part is lost, with WAY=far the draw is larger.
 PROGRAM = """
@@ -33,6 +38,7 @@ if "--no-draws" not in sys.argv:
 np.save("preds.npy", np.outer(total, [1, 2, 3]).astype(kind))
 print("seconds", 1000 * time.time())
 """
+WORDS = [sys.executable, "train.py"]
 
 
 @pytest.fixture(autouse=True)
@@ -43,11 +49,12 @@ def at_once(tmp_path, monkeypatch):
 
 @pytest.fixture
 def checked(tmp_path):
-    def start(*varied, higher="--double", without_draws="", seeds="", metrics=()):
-        (tmp_path / "train.py").write_text(PROGRAM)
-        words = [sys.executable, "train.py"]
-        command = reproducibility.command(words, seeds, "", None, trial_runs.wanted(["preds.npy"], metrics))
-        asked = other_settings.asked(words, varied, [], higher, without_draws)
+    """Check a program in other ways, which are given by their texts or as they are."""
+
+    def start(*varied, text=PROGRAM, higher="--double", without_draws="", seeds="", metrics=(), asked=None):
+        (tmp_path / "train.py").write_text(text)
+        command = reproducibility.command(WORDS, seeds, "", None, trial_runs.wanted(["preds.npy"], metrics))
+        asked = asked or other_settings.asked(WORDS, varied, [], higher, without_draws)
         return reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
 
     return start
@@ -130,14 +137,8 @@ print("loss", repr(float(sum(part.sum(dtype=kind) for part in [x[worker::workers
 """
 
 
-def test_results_in_another_order_or_only_some_of_them_are_another_program(tmp_path):
-    (tmp_path / "train.py").write_text(GATHERED)
-    words = [sys.executable, "train.py"]
-    wanted = trial_runs.wanted(["preds.npy"], ["loss ([-0-9.e]+)"])
-    varied = ["two: --workers 2", "three: --workers 3"]
-    asked = other_settings.asked(words, varied, [], "--double", "")
-    command = reproducibility.command(words, "", "", None, wanted)
-    found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
+def test_results_in_another_order_or_only_some_of_them_are_another_program(checked):
+    found = checked("two: --workers 2", "three: --workers 3", text=GATHERED, metrics=["loss ([-0-9.e]+)"])
     assert [each.verdict for each in found.breaks] == [OTHER, OTHER]
     assert found.breaks[0].double < 1e-6 * found.breaks[0].single
     text = reproducibility.as_text(found)
@@ -221,13 +222,9 @@ def test_of_draws_whose_seed_nobody_names_it_is_said_that_their_size_is_unknown(
     assert "no seed of its draws is named" in reproducibility.as_text(found)
 
 
-def test_a_way_may_be_tried_with_a_batch_for_each_process(tmp_path):
-    (tmp_path / "train.py").write_text(PROGRAM)
-    words = [sys.executable, "train.py"]
-    other, instead = (other_settings.Way(name, words, {"WAY": name}) for name in ("other", "none"))
-    command = reproducibility.command(words, "", "", None, trial_runs.wanted(["preds.npy"], []))
-    asked = other_settings.Asked([other._replace(instead=instead)], ["--double"])
-    found = reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
+def test_a_way_may_be_tried_with_a_batch_for_each_process(checked):
+    other, instead = (other_settings.Way(name, WORDS, {"WAY": name}) for name in ("other", "none"))
+    found = checked(asked=other_settings.Asked([other._replace(instead=instead)], ["--double"]))
     assert [(each.name, each.verdict) for each in found.breaks] == [("none", EQUAL)]
     assert found.passed
 
@@ -241,3 +238,80 @@ def test_the_whole_batch_stays_as_it_is_in_the_other_reading(tmp_path):
     assert instead([], ["1", "2", "4", "5"]) == [["--batch_size", "12"], ["--batch_size", "6"], None]
     assert instead([], ["2", "4"]) == [["--batch_size", "12"]]
     assert instead(["--batch_size=8"], ["1", "4"]) == [["--batch_size", "2"]]
+
+
+# Which runs decide whether a program is reproducible, and whether its seeds count
+
+SAME = Difference([], 0, 4, 0.0, {}, {}, [], 0, None, None)
+CHANGED = SAME._replace(files=["metric.json"], changed=None, examples=None, largest=None, metrics={"loss": (1, 2.5)})
+PLACE = causes.place("entropy", "train.py", 3, "seed = uuid.uuid4()", "By experiment: it is so.")
+
+
+def test_a_small_change_may_not_show_in_a_metric():
+    ignored = [reproducibility.Ignored("shuffle", "it has none", [])]
+    seeds = {"init": CHANGED, "shuffle": SAME}
+    found = Checked(["train"], ["metric.json"], [], [1.0, 1.0], SAME, None, seeds, ignored)
+    lines = reproducibility.as_text(found).splitlines()
+    assert [line.split("  ")[0] for line in lines[5:7]] == ["init", "shuffle"]
+    assert "loss 1 and 2.5" in lines[5]
+    assert lines[-2].startswith("shuffle is ignored: it has none. Leave it out of --sources")
+    assert lines[-1] == "Without logits.npy or weights, a small change may not show."
+    assert not found.passed
+    assert reproducibility.as_json(found)["seeds"]["shuffle"]["counts"] is False
+
+
+class Scripted:
+    """Runs with given metrics by name, and the names of those that were asked for."""
+
+    def __init__(self, losses):
+        self.losses, self.names, self.seconds, self.started = losses, [], [], 0
+
+    def run(self, name, *_varying):
+        self.names.append(name)
+        return Outcome(Path(), metric={"loss": float(self.losses[name])})
+
+    def names_of_outputs(self, _name):
+        return []
+
+
+@pytest.fixture
+def checked_by(tmp_path, monkeypatch):
+    """Check a program whose runs have these losses."""
+    monkeypatch.setattr(diagnosis, "diagnose", lambda *_: Diagnosis([PLACE], [], []))
+    monkeypatch.setattr(diagnosis, "lost_seeds", lambda *_: {"init": [PLACE]})
+
+    def start(*losses, words=("--seed", "{init}")):
+        (tmp_path / "train.py").write_text("")
+        runs = Scripted(dict(zip(("control-1", "control-2", "control-3", "init"), losses, strict=False)))
+        monkeypatch.setattr(reproducibility, "TrialRuns", lambda *_: runs)
+        asked = reproducibility.command(["python", "train.py", *words], "init", "", None)
+        return reproducibility.check(asked, tmp_path), runs.names
+
+    return start
+
+
+def test_two_runs_that_are_equal_by_luck_are_told_by_a_third(checked_by):
+    found, names = checked_by(1, 1, 3)
+    assert names == ["control-1", "control-2", "control-3"]
+    assert (found.reproducible, found.seeds, found.ignored, found.passed) == (False, {}, [], False)
+    assert found.diagnosis.proven == [PLACE]
+    found, names = checked_by(1, 1, 1, 2)
+    assert found.passed and found.seeds["init"].files
+    found, names = checked_by(1, 1, 1, 1, words=["{init}"])
+    assert [(row.why, row.places) for row in found.ignored] == [("another {init} changes nothing", [PLACE])]
+    assert "  train.py:3: seed = uuid.uuid4()" in reproducibility.as_text(found).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "sources"),
+    [
+        (["train", "{shuffle}", "{init}"], ("init", "shuffle")),
+        (["train {dropout} {out}"], ("dropout",)),
+        (["train", "{out}"], ("init", "shuffle", "augment", "dropout")),
+        (["python", str(ROOT / "examples/smallcnn_digits.py")], ("init", "shuffle", "augment")),
+    ],
+)
+def test_declared_sources_are_those_of_the_command(words, sources):
+    assert reproducibility.command(words, None, "", None).sources == sources
+    assert reproducibility.command(words, "augment", "--exact yes", 2)[1:4] == (("augment",), 120, True)
+    assert reproducibility.command(words, None, "--exact yes", None).words[-2:] == ["--exact", "yes"]

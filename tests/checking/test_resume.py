@@ -3,13 +3,16 @@
 import html
 import json
 import re
+import signal
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import forgotten_state
+from toolnoise.checking import forgotten_state, launch, resume
+from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trial_runs import TrialRuns, wanted
 
 # Each program keeps all that it needs. A line that ends with "# made" is the one to name once a state is forgotten.
@@ -135,8 +138,24 @@ for epoch in range(first, 6):
     torch.save({"states": states, "generator": torch.get_rng_state(), "epoch": epoch}, "last.npz")
 torch.save(average.state_dict(), "preds.npy")
 """
-PROGRAMS = Path(__file__).parent / "drivers/resumed"
-KERAS = (PROGRAMS / "keras_loop.py").read_text().replace("time.sleep(1)", "None")
+KERAS = """
+import os
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+import keras
+import numpy as np
+from sklearn.datasets import load_digits
+
+keras.utils.set_random_seed(1)
+images, labels = load_digits(return_X_y=True)
+images, labels = (images[:320] / 16).astype("float32"), labels[:320]
+net = keras.Sequential(
+    [keras.Input((64,)), keras.layers.Dense(32, "relu"), keras.layers.Dropout(0), keras.layers.Dense(10)]
+)
+net.compile(keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+net.fit(images, labels, 32, 8, verbose=2, callbacks=[keras.callbacks.BackupAndRestore("kept")])
+np.save("preds.npy", net.predict(images, verbose=0))
+"""
 # What is left out of each program, what is then named first, and the mark of the line.
 PLANTED = {
     "generator of NumPy": (
@@ -251,7 +270,7 @@ def test_a_program_that_keeps_all_goes_on_to_the_same_bits(toolnoise, tmp_path):
 @pytest.mark.long
 def test_a_clean_trainer_goes_on_to_the_same_bits_and_a_faulty_one_does_not(toolnoise, tmp_path, skip_without):
     skip_without("pytorch_lightning")
-    text = (PROGRAMS / "lightning_loop.py").read_text()
+    text = (Path(__file__).parent / "drivers/lightning_loop.py").read_text()
     assert text.count("num_workers=0") == 1
 
     def resumed(text):
@@ -283,3 +302,92 @@ def test_readmes_picture_shows_what_is_found_in_the_example(toolnoise, tmp_path)
     found = " ".join(done.stdout.split())
     assert len(shown) > 5
     assert [line for line in shown if line != "[...]" and " ".join(line.split()) not in found] == []
+
+
+# When a stop tests that a run goes on
+
+
+def test_a_save_is_over_when_two_looks_see_the_same(tmp_path):
+    kept = launch.Saves([tmp_path / "kept", tmp_path / "one.pt"])
+    assert kept.times() == []
+    (tmp_path / "kept/1").mkdir(parents=True)
+    (tmp_path / "kept/1/model").write_text("half")
+    assert kept.times() == []
+    (tmp_path / "kept/1/model").write_text("the whole")
+    assert kept.times() == []
+    assert len(kept.times()) == len(kept.times()) == 1
+    # One that goes is none that comes.
+    (tmp_path / "kept/1/model").unlink()
+    assert len([kept.times(), kept.times()][-1]) == 1
+    (tmp_path / "one.pt").write_text("another")
+    assert len([kept.times(), kept.times()][-1]) == 2
+
+
+EPOCHS = [
+    f"{hour}:00:00,123 epoch {epoch} loss {1 / (1 + epoch)}\n" for hour, epoch in zip("4567", range(4), strict=True)
+]
+HEAD, END = "seed 1\n----\n", "----\naccuracy 0.5\n"
+BAR = "\r 50%|# | 1/2 [00:0{0}<00:01, 9.{0}it/s]\r100%|##| 2/2 [00:0{0}<00:00, 9.{0}it/s]\n"
+WHOLE_LOG = HEAD + "".join(EPOCHS) + END
+# What was printed before the stop, and after it; whether that began anew.
+GOES_ON = {
+    "anew": (WHOLE_LOG, HEAD + EPOCHS[0], "no such key\n" + WHOLE_LOG.replace(":00:00", ":00:01"), True),
+    "from the second": (WHOLE_LOG, HEAD + "".join(EPOCHS[:2]), HEAD + "".join(EPOCHS[1:]) + END, False),
+    "nothing before": (WHOLE_LOG, HEAD, WHOLE_LOG, None),
+    "stopped after training": (WHOLE_LOG, HEAD + "".join(EPOCHS), HEAD + END, None),
+    "alike lines": ("step 1\n" * 4, "step 1\n" * 2, "step 1\n" * 3, False),
+    "bars anew": (BAR.format(1) * 4, BAR.format(2), BAR.format(3) * 4, True),
+}
+
+
+@pytest.mark.parametrize("case", GOES_ON)
+def test_a_run_that_prints_all_again_has_started_anew(case):
+    *logs, anew = GOES_ON[case]
+    assert resume.printed_again(*logs) is anew
+
+
+class Logs:
+    """Runs of a program: the files of its checkpoint, and its lines, before and after a stop."""
+
+    def __init__(self, place, files, lines):
+        self.place, self.files, self.lines, self.seconds, self.log = place, files, lines, [1.0], ""
+
+    def checkpoints(self, _name):
+        return [self.place]
+
+    def _leaves(self, part):
+        for name in self.files[part]:
+            (self.place / name).write_text(f"{part}")
+        self.log += self.lines[part]
+
+    def execute(self, _name, stop):
+        self._leaves(0)
+        return stop.signal
+
+    def run(self, _name, words, goes_on):
+        assert words and goes_on
+        self._leaves(1)
+        return Outcome(self.place, np.zeros((2, 2), np.float32), labels=np.zeros(2))
+
+    def printed(self, name):
+        return WHOLE_LOG if name == resume.KEPT else self.log
+
+
+@pytest.mark.parametrize(
+    ("files", "lines", "found", "says"),
+    [
+        ((["last"], ["last"]), (HEAD + EPOCHS[0], "".join(EPOCHS[1:])), {"kept"}, "equal bit for bit"),
+        ((["last"], []), (HEAD + "".join(EPOCHS), END), {"kept", "late"}, "equal, but it saved no more"),
+        ((["last"], ["last"]), (HEAD + EPOCHS[0], WHOLE_LOG), {"kept", "anew"}, "it seems to have started anew"),
+        # An empty folder is no checkpoint.
+        (([], ["last"]), (HEAD, WHOLE_LOG), set(), "equal, but without a checkpoint"),
+    ],
+)
+def test_a_stop_at_any_moment_is_judged_by_what_is_saved_and_printed_after_it(files, lines, found, says, tmp_path):
+    runs = Logs(tmp_path, files, lines)
+    whole = Outcome(tmp_path, np.zeros((2, 2), np.float32), labels=np.zeros(2))
+    one = resume._interrupted(runs, resume.Resume(["train"]), launch.Stop(signal.SIGTERM, 0.5), 1.0, whole)
+    assert {name for name in ("kept", "late", "anew") if getattr(one, name)} == found
+    resumed = resume.Resumed([one], [])
+    assert resumed.passed == (found == {"kept"})
+    assert says in "\n".join(resume.as_text(resumed, None))

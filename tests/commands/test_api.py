@@ -1,4 +1,7 @@
-"""`import toolnoise as tn`: what programs call. It is listed, typed, lazy, and says what the command line says."""
+"""`import toolnoise as tn`: what programs call. It is listed, typed, lazy, and says what the command line says.
+
+docs/ten-minutes.md and the notebook in examples/ show what runs; digits may differ between processors.
+"""
 
 import dataclasses
 import doctest
@@ -8,15 +11,19 @@ import inspect
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import traceback
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from nbclient import NotebookClient
 from scipy import stats
+from scripts import loaded
 
 import toolnoise as tn
 from toolnoise import cli
@@ -27,10 +34,10 @@ LISTED = ROOT / "docs/tables/api.txt"
 LABELS = np.arange(200) % 4
 
 
-def runs(wrong, count=5, seed=0):
+def runs(wrong, seed=0):
     """Classes of several runs, [S, N], of which so large a share is wrong."""
     draw = np.random.default_rng(seed)
-    return np.where(draw.random((count, len(LABELS))) < wrong, (LABELS + 1) % 4, LABELS)
+    return np.where(draw.random((5, len(LABELS))) < wrong, (LABELS + 1) % 4, LABELS)
 
 
 A, B = runs(0.2), runs(0.1, seed=1)
@@ -178,11 +185,12 @@ def test_a_figure_without_matplotlib_is_one_line(monkeypatch):
 
 def test_an_error_names_arguments_and_the_command_line_options(capsys):
     too_few, of_time = ["compare", "--metric", "f1"], ["keep", "t.csv", "--metric", "step_ms"]
+    no_time = ["check", "--limit", "-1", "x"]
     for wrong, of_program, words, of_line in (
         (lambda: tn.plan(sd_runs=3), "sd_runs: given without sd", ["plan", "--sd-runs", "3"], "--sd-runs: "),
         (lambda: tn.compare_runs(metric="f1"), "arms: found 0", too_few, "command line: ARMS: "),
         (lambda: tn.keep("t.csv", metric="step_ms"), "metric: ", of_time, "--metric: "),
-        (lambda: tn.check(["--output", "x"], limit=-1), "limit: found -1", ["check", "--limit", "-1", "x"], ""),
+        (lambda: tn.check(["--output", "x"], limit=-1), "limit: found -1", no_time, "--limit: found -1"),
     ):
         with pytest.raises(tn.BadInput) as caught:
             wrong()
@@ -401,3 +409,58 @@ def test_the_results_of_a_study_are_read(kind, evidence, capsys):
 def test_what_is_no_study_is_one_line(tmp_path):
     with pytest.raises(tn.BadInput, match="found no results of a study"):
         tn.read_results(tmp_path)
+
+
+# The page and the notebook that call it
+
+
+PAGE = (ROOT / "docs/ten-minutes.md").read_text()
+# A number, and the signs and spaces that align a table or lead to it.
+NUMBERS = re.compile(r"[-+]?\d[\d,.]*(e[-+]?\d+)?%?")
+SPACES = re.compile(r"[ -]{2,}")
+
+
+@pytest.fixture(scope="module")
+def transcripts():
+    return loaded(ROOT / "docs/site/transcripts.py")
+
+
+def without_digits(line):
+    """A line without its digits, and without what depends on their width."""
+    return SPACES.sub(" ", NUMBERS.sub("#", line)).strip()
+
+
+@pytest.mark.long
+def test_each_line_of_a_transcript_is_printed(transcripts, tmp_path):
+    folder = tmp_path / "ten"
+    folder.mkdir()
+    shown = list(transcripts.transcripts(PAGE, folder))
+    assert len(shown) == 5
+    for transcript in shown:
+        printed = [without_digits(line) for line in transcript.printed.splitlines()]
+        expected = [without_digits(line) for line in transcript.block.splitlines() if transcripts.CUT not in line]
+        assert [line for line in expected if line not in printed] == []
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    notebook = nbformat.read(ROOT / "examples/noise.ipynb", 4)
+    folder = tmp_path_factory.mktemp("notebook")
+    return NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
+
+
+def shown_by(cell):
+    """What a cell shows, by type."""
+    return {kind: text for output in cell.outputs for kind, text in output.get("data", {}).items()}
+
+
+def test_every_finding_is_shown_and_nothing_is_warned_of(executed):
+    cells = [cell for cell in executed.cells if cell.cell_type == "code"]
+    assert not [output for cell in cells for output in cell.outputs if output.output_type in ("stream", "error")]
+    _, noise, compared, plot, table, planned = map(shown_by, cells)
+    assert noise["text/plain"].startswith("5 runs of 597 examples")
+    assert "churn" in noise["text/plain"]
+    assert "accuracy %" in compared["text/plain"]
+    assert plot["image/png"]
+    assert "accuracy_difference" in table["text/plain"]
+    assert "a gain of 0.5 points" in planned["text/plain"]

@@ -20,27 +20,31 @@ CELLS = [
 ]
 
 
+pytestmark = pytest.mark.usefixtures("here")
+
+
 @pytest.fixture
-def tiny(written, built, tmp_path, monkeypatch):
-    """A study of ten runs a cell on `cpu` with two threads and on `v100`, in an empty folder, with a price for one."""
-    monkeypatch.chdir(tmp_path)
+def tiny(written, built):
+    """A study of ten runs a cell on `cpu` with two threads and on `v100`, with a price for one."""
     ten = {"variants": ["control", "impl"], "seeds": 10, "control_seeds": 10}
     block = written["grid"][0] | {"hardware": ["cpu", "v100"]} | ten
     own = {"recipes": {"digits": {"epochs": EPOCHS}}, "hardware": {"cpu": {"threads": 2}}, "prices": {"v100": 3.6}}
     return built(written | own | {"grid": [block], "figures": ["table2"]})
 
 
+def leave_run(spec, study="tiny", seconds=SECONDS):
+    """Leave a finished run of `spec`, in any study; returns the path of its record."""
+    path = layout.RECORD.format(study=study, **Cell.of(spec)._asdict(), seed=spec.seed)
+    record = {"spec": spec.as_json(), "status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": seconds}
+    files.write_json(path, record)
+    arrays.write_npz(path.replace("run.json", "weights.npz"), {"w": np.zeros(1000, np.float32)})
+    return path
+
+
 @pytest.fixture
 def leave(tiny):
     """Leave a finished run of a cell."""
-
-    def write(cell, seed=1, study=tiny):
-        spec, path = study.spec(cell, seed), study.path(layout.RECORD, cell, seed=str(seed))
-        record = {"spec": spec.as_json(), "status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
-        files.write_json(path, record)
-        arrays.write_npz(Path(path).with_name("weights.npz"), {"w": np.zeros(1000, np.float32)})
-
-    return write
+    return lambda cell, seed=1, study=tiny: leave_run(study.spec(cell, seed))
 
 
 @pytest.fixture
@@ -160,8 +164,7 @@ def test_only_what_is_unknown_and_can_be_served_here_is_timed(tiny, leave, monke
     assert f"not timed: {'/'.join(CELLS[2])}: no GPU" in capsys.readouterr().err
 
 
-def test_profiles_take_what_finished_ones_took(written, built, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_profiles_take_what_finished_ones_took(written, built):
     block = {"models": ["smallcnn", "resnet18"], "hardware": ["cpu"], "repeats": 3}
     study = built(written | {"overhead": block, "figures": ["table2"]})
 
@@ -190,23 +193,10 @@ def test_profiles_take_what_finished_ones_took(written, built, tmp_path, monkeyp
 SECONDS_OF_A_RUN = {"start_up": 4.0, "compile": 2.0, "training": 60.0, "evaluation": 6.0, "digests": 3.0}
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
-def leave_run(spec, study="tiny", seconds=SECONDS_OF_A_RUN):
-    """Leave the record of a finished run of `spec`, in any study; returns its path."""
-    path = layout.RECORD.format(study=study, **Cell.of(spec)._asdict(), seed=spec.seed)
-    files.write_json(path, {"spec": spec.as_json(), "epochs": EPOCHS, "status": "completed", "seconds": seconds})
-    arrays.write_npz(path.replace("run.json", "weights.npz"), {})
-    return path
-
-
 def test_a_run_takes_its_start_and_its_epochs(make_spec):
     assert speed.find(make_spec("control", 1)) is None
     # In any study, of any deterministic variant, however long the recipe.
-    leave_run(change(make_spec("algo", 2), "recipe", learning_rate=3.0), study="pilot")
+    leave_run(change(make_spec("algo", 2), "recipe", learning_rate=3.0), "pilot", SECONDS_OF_A_RUN)
     found = speed.find(make_spec("control", 1))
     assert (found.start, found.epoch, found.evaluation) == (6.0, 23.0, 2.0)
     assert (found.run({"epochs": 10}), found.predictions(5)) == (236.0, 16.0)

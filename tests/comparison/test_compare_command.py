@@ -29,12 +29,12 @@ def answers_of(predicted, file="a", **more):
     return Arm(file, predicted, LABELS, np.ones(len(LABELS), int), **more)
 
 
-def arm(share_wrong, runs, seed=1, entropies=None, file="a.npy"):
+def arm(share_wrong, runs, seed=1, entropies=None):
     """Runs that err on their own examples."""
     rng = np.random.Generator(np.random.Philox(seed))
     wrong = rng.random((runs, len(LABELS))) < share_wrong
     predicted = np.where(wrong, (LABELS + rng.integers(1, 4, wrong.shape)) % 4, LABELS)
-    return answers_of(predicted, file, entropies=entropies)
+    return answers_of(predicted, "a.npy", entropies=entropies)
 
 
 def drawn(variant, seeds, **more):

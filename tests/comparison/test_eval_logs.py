@@ -452,21 +452,16 @@ def test_groups_must_be_there_and_be_the_same():
 # The command line
 
 
-def said(capsys, *words):
-    cli.main(["compare", *words])
-    return capsys.readouterr().out
-
-
-def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, capsys):
+def test_the_command_reads_logs_without_an_option_and_prints_both_forms(logs, printed_by_verb):
     arms = [samples(logs, arm) for arm in ("a1", "b1")]
-    text = said(capsys, *arms, "--metric", "acc", "--cluster", "passage_id")
+    text = printed_by_verb("compare", *arms, "--metric", "acc", "--cluster", "passage_id")
     assert "100 questions in every run of both in 20 groups by passage_id\n" in text
     assert "Both: read as samples of lm-evaluation-harness: acc.\n" in text
-    found = json.loads(said(capsys, *arms, "--metric", "acc", "--json"))
+    found = json.loads(printed_by_verb("compare", *arms, "--metric", "acc", "--json"))
     assert found["difference"]["value"] == pytest.approx(0.12)
     assert (found["over"], found["way"], found["n_questions"]) == ("100 questions", "one run", 100)
     several = [word for arm in "ab" for word in ("--arm", *(samples(logs, f"{arm}{run}") for run in (1, 2)))]
-    text = said(capsys, *several, "--metric", "acc", "--paired")
+    text = printed_by_verb("compare", *several, "--metric", "acc", "--paired")
     assert "2 pairs of runs, 100 questions" in text
     assert "  these questions" in text
 

@@ -70,8 +70,8 @@ def tidy(scores=SCORES, names=("model", "seed", "accuracy"), separator=","):
     return lines([names, *((arm, seed, n) for arm, of in scores.items() for seed, n in enumerate(of, 1))], separator)
 
 
-def an_arm_a_file(pattern="{}.csv", scores=SCORES):
-    return {pattern.format(arm): tidy({arm: of}) for arm, of in scores.items()}
+def an_arm_a_file(pattern="{}.csv"):
+    return {pattern.format(arm): tidy({arm: of}) for arm, of in SCORES.items()}
 
 
 def seeds_as_columns(*heads):
@@ -111,10 +111,10 @@ def wandb_runs():
     return quoted([[*heads, "epoch", "val/accuracy"], *rows])
 
 
-def wandb_chart(name, arms=SCORES, metric="val/accuracy"):
+def wandb_chart(name, arms=SCORES):
     """A chart of W&B's: a curve a run, with its extremes."""
     curves = {name.format(arm, seed): of for (arm, seed), of in CURVES.items() if arm in arms}
-    heads = [f"{run} - {metric}{end}" for run in curves for end in ("", "__MIN", "__MAX")]
+    heads = [f"{run} - val/accuracy{end}" for run in curves for end in ("", "__MIN", "__MAX")]
     rows = [[of[step] if step < len(of) else "" for of in curves.values() for _ in range(3)] for step in range(3)]
     return quoted([["Step", *heads], *([10 * step, *row] for step, row in enumerate(rows))])
 

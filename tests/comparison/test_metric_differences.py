@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import compared_metrics, sample_size
 from toolnoise.comparison.comparison_text import laid_out
@@ -39,9 +38,9 @@ def files(here):
     return write
 
 
-def drawn(seeds, seed=1):
+def drawn(seeds):
     """Runs with these seeds: a part of each number is the seed's, whatever the arm."""
-    rng = np.random.Generator(np.random.Philox(seed))
+    rng = np.random.Generator(np.random.Philox(1))
     common = rng.normal(0, 0.01, (100, 2))
     return {
         arm: {number: (0.9, 0.4) + common[number] + rng.normal(0.002 * place, 0.004, 2) for number in numbers}
@@ -121,7 +120,7 @@ def test_some_shared_seeds_are_the_partly_paired_test(files):
 
 
 @pytest.mark.parametrize("gain", [0.05, -0.05])
-def test_a_metric_without_a_direction_is_higher_or_lower_and_never_better(gain, here, capsys):
+def test_a_metric_without_a_direction_is_higher_or_lower_and_never_better(gain, here, printed_by_verb):
     rng = np.random.Generator(np.random.Philox(4))
     a, b = rng.normal([[1.0], [1.0 + gain]], 0.01, (2, 8))
     for name, numbers in {"resnet": a, "vit": b}.items():
@@ -137,8 +136,7 @@ def test_a_metric_without_a_direction_is_higher_or_lower_and_never_better(gain, 
     assert said.startswith(f"{high} is higher than {low}: cost +") and "lower or higher" in said.splitlines()[0]
     assert "vit is higher, % of pairs" in said
     assert not re.search("(?<!way )is better", said)
-    cli.main(["compare", *given, "--metric", "cost", "--json"])
-    (printed,) = json.loads(capsys.readouterr().out)["comparisons"]
+    (printed,) = json.loads(printed_by_verb("compare", *given, "--metric", "cost", "--json"))["comparisons"]
     assert (printed["lower_is_better"], printed["probability_of_improvement"]["value"]) == (None, None)
     assert printed["verdict"] == said.splitlines()[0]
     (turned,) = compared(given, ["cost"], lower=())
@@ -302,9 +300,9 @@ def of_sessions(here):
     return write
 
 
-def timed(sessions, seed=1):
+def timed(sessions):
     """Runs of arms in sessions: each session has a speed of its own, whatever the arm."""
-    rng = np.random.Generator(np.random.Philox(seed))
+    rng = np.random.Generator(np.random.Philox(1))
     speeds = dict(zip("abcdefghijklm", rng.normal(100, 10, 13), strict=True))
     return {
         arm: {session: (speeds[session] + rng.normal(place, 1, 2 + n % 3)).tolist() for n, session in enumerate(of)}
@@ -456,16 +454,14 @@ def test_a_winner_is_named_with_its_interval_and_must_survive_holm(files):
     assert "points" not in said
 
 
-def test_verdicts_of_several_arms_come_first_and_a_screen_has_thirty_lines(files, capsys):
+def test_verdicts_of_several_arms_come_first_and_a_screen_has_thirty_lines(files, printed_by_verb):
     arms = [f"arm{number}" for number in range(30)]
     files(drawn(dict.fromkeys(arms, range(6))))
     found = compared(["all.csv"])
     better = [each for each in found if each.pvalue_holm < 0.05]
     assert 0 < len(better) < len(found) == 29
-    cli.main(["compare", "all.csv", "--metric", "accuracy", "--all"])
-    whole = capsys.readouterr().out.splitlines()
-    cli.main(["compare", "all.csv", "--metric", "accuracy"])
-    screen = capsys.readouterr().out.splitlines()
+    whole = printed_by_verb("compare", "all.csv", "--metric", "accuracy", "--all").splitlines()
+    screen = printed_by_verb("compare", "all.csv", "--metric", "accuracy").splitlines()
     assert (len(screen), screen[:29]) == (30, whole[:29]) and f"{len(whole) - 29} more" in screen[29]
     for line, each in zip(whole[: len(better)], better, strict=True):
         a, b = (each.a.name, each.b.name) if each.difference.value > 0 else (each.b.name, each.a.name)
@@ -478,12 +474,11 @@ def test_verdicts_of_several_arms_come_first_and_a_screen_has_thirty_lines(files
         assert printed == pytest.approx(ends, rel=0.05, abs=0.0001)
 
 
-def test_a_table_may_be_markdown_or_latex(files, capsys):
+def test_a_table_may_be_markdown_or_latex(files, printed_by_verb):
     files(drawn(dict.fromkeys(("base", "a|b_%"), range(5))))
     (found,) = compared(["all.csv"])
     for form, beside, name in (("markdown", "| ", r"a\|b_%"), ("latex", "& ", r"a|b\_\%")):
-        cli.main(["compare", "all.csv", "--metric", "accuracy", f"--{form}"])
-        lines = capsys.readouterr().out.splitlines()
+        lines = printed_by_verb("compare", "all.csv", "--metric", "accuracy", f"--{form}").splitlines()
         (row,) = (line for line in lines if "accuracy" in line)
         ends = [float(end) for end in re.search(r"([-+]\d\S*) to ([-+]\d\S*)", row).groups()]
         assert ends == pytest.approx(found.difference[1:], rel=0.05)
@@ -526,12 +521,12 @@ def test_digits_follow_the_uncertainty_of_the_difference(scale, shift, here):
     assert numbers_in(said.splitlines()[0].partition("CI ")[2])[:2] == printed[3:5]
 
 
-def test_readmes_command_prints_what_readme_shows(monkeypatch, capsys):
+def test_readmes_command_prints_what_readme_shows(monkeypatch, printed_by_verb):
     monkeypatch.chdir(ROOT)
     text = (ROOT / "README.md").read_text()
     command_of_readme = re.search(r"toolnoise (compare \S+ --metric \S+)", text)[1]
-    cli.main(command_of_readme.split())
-    assert re.search("smallcnn-bn is better than .*?\\)", text)[0] in capsys.readouterr().out
+    shown = re.search("smallcnn-bn is better than .*?\\)", text)[0]
+    assert shown in printed_by_verb(*command_of_readme.split())
 
 
 @pytest.mark.parametrize(
@@ -572,10 +567,10 @@ def test_a_pilot_of_one_arm_has_its_sd(files):
         assert (found.runs, found.source, found.quantity, found.unit) == (6, "wide", "accuracy", "")
 
 
-def test_chance_knows_the_sd_of_a_pilot_of_two_arms_as_well_as_its_interval_does(files, capsys):
+def test_chance_knows_the_sd_of_a_pilot_of_two_arms_as_well_as_its_interval_does(files, printed_by_verb):
     runs = files(drawn({"base": range(5), "wide": range(10, 15)}))
-    cli.main(["plan", "--pilot", "all.csv", "--metric", "accuracy", "--gain", "0.004", "--json"])
-    printed = json.loads(capsys.readouterr().out)
+    words = ("plan", "--pilot", "all.csv", "--metric", "accuracy", "--gain", "0.004", "--json")
+    printed = json.loads(printed_by_verb(*words))
     squares = np.array([np.var(values(runs, arm, "accuracy"), ddof=1) for arm in ("base", "wide")])
     freedom = squares.sum() ** 2 / (squares**2 / 4).sum()
     one, five = printed["needed"][0]["by_chance"]

@@ -54,11 +54,11 @@ def read(*files, metric="accuracy", **asked):
     return read_runs([[file] if isinstance(file, str) else list(file) for file in files], Asked(metrics, **asked))
 
 
-def numbers(runs, metric="accuracy"):
+def numbers(runs):
     """Numbers of each arm by seed, or in order."""
     found = {}
     for arm in runs.arms:
-        found[arm] = {run.seed or place: run.value for place, run in enumerate(runs.of(arm, metric).itertuples())}
+        found[arm] = {run.seed or place: run.value for place, run in enumerate(runs.of(arm, "accuracy").itertuples())}
     return found
 
 
@@ -193,7 +193,7 @@ def test_the_step_that_counts_is_chosen_by_the_user(table, refused):
     assert any("the best of noisy steps is better than" in note for note in best.notes)
 
 
-def grid(columns, names="model,{},seed,accuracy,top5"):
+def grid(columns):
     """A table of models, values of other columns, and seeds."""
     rows = [
         [arm, *of, seed, 0.9 + 0.013 * number, 0.95 + 0.0017 * number]
@@ -201,7 +201,7 @@ def grid(columns, names="model,{},seed,accuracy,top5"):
             itertools.product("AB", itertools.product(*columns.values()), (1, 2, 3))
         )
     ]
-    return "\n".join([names.format(",".join(columns)), *(",".join(map(str, row)) for row in rows)])
+    return "\n".join([f"model,{','.join(columns)},seed,accuracy,top5", *(",".join(map(str, row)) for row in rows)])
 
 
 def test_the_column_that_tells_runs_of_a_seed_apart_is_named(table, refused):

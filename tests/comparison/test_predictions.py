@@ -2,13 +2,11 @@
 
 import json
 import pickle
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from toolnoise import cli
 from toolnoise.base import arrays, files
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.comparison import arms, label_files
@@ -27,11 +25,11 @@ def accuracies_in(said):
     return [float(number) for number in said.split("accuracy %")[1].split()[:2]]
 
 
-def answers(right, runs, draw=DRAW):
+def answers(right, runs):
     """Predicted classes, [S, N], of which so many in all are right."""
     found = np.repeat(TRUTH[np.newaxis], runs, axis=0)
-    wrong = draw.permutation(found.size)[right:]
-    found.ravel()[wrong] = (found.ravel()[wrong] + draw.integers(1, C, len(wrong))) % C
+    wrong = DRAW.permutation(found.size)[right:]
+    found.ravel()[wrong] = (found.ravel()[wrong] + DRAW.integers(1, C, len(wrong))) % C
     return found
 
 
@@ -80,57 +78,41 @@ def long(runs=RUNS, **names):
     return lines.sample(frac=1, random_state=1)
 
 
-def compared(capsys, *words):
-    """What compare prints, or its one line of refusal."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["toolnoise", "compare", *words])
-        try:
-            cli.main(["compare", *words])
-        except SystemExit as ended:
-            assert ended.code == 2
-            said = capsys.readouterr()
-            assert said.out == ""
-            assert said.err.count("\n") == 1
-            return said.err
-    return capsys.readouterr().out
-
-
 # The five ways in which compare gave a wrong answer without a word.
 
 
-def test_of_id_pred_and_label_pred_is_read_and_label_is_the_label(write, capsys):
+def test_of_id_pred_and_label_pred_is_read_and_label_is_the_label(write, printed_by_verb, refused_by_verb):
     one, other = answers(324, 1)[0], answers(352, 1)[0]
     for name, run in (("a.csv", one), ("b.csv", other)):
         write(pd.DataFrame({"id": np.arange(N), "pred": run, "label": TRUTH}), name)
-    said = compared(capsys, "a.csv", "b.csv")
+    said = printed_by_verb("compare", "a.csv", "b.csv")
     assert "A: read the column pred as 1 run of 400 predicted classes; labels: the column label.\n" in said
     assert accuracies_in(said) == pytest.approx([81, 88], abs=0.0501)
     write(TRUTH, "y.npy")
-    assert compared(capsys, "a.csv", "b.csv", "--labels", "y.npy") == said
+    assert printed_by_verb("compare", "a.csv", "b.csv", "--labels", "y.npy") == said
     write(np.roll(TRUTH, 1), "y.npy")
-    assert "a.csv: found other labels in it than in y.npy; the same labels" in compared(
-        capsys, "a.csv", "b.csv", "--labels", "y.npy"
-    )
+    line = refused_by_verb("compare", "a.csv", "b.csv", "--labels", "y.npy")
+    assert "a.csv: found other labels in it than in y.npy; the same labels" in line
 
 
-def test_right_and_wrong_by_seed_are_accuracies_where_a_name_says_so(write, capsys):
+def test_right_and_wrong_by_seed_are_accuracies_where_a_name_says_so(write, printed_by_verb):
     ones = [f"correct_seed{run}" for run in range(S)]
     better = answers(1500, S)
     write(table(RIGHT.astype(int), ones))
     write(table(better), "b.csv")
     write(TRUTH, "y.npy")
-    said = compared(capsys, "a.csv", "b.csv", "--labels", "y.npy")
+    said = printed_by_verb("compare", "a.csv", "b.csv", "--labels", "y.npy")
     assert "A: read 5 columns correct_seed0 to correct_seed4 as 5 runs of 400 right or wrong answers (churn cou" in said
     assert accuracies_in(said) == pytest.approx([66, 75], abs=0.0501)
     # Both arms then say only what is right, so a flip is a change of that.
-    found = json.loads(compared(capsys, "a.csv", "b.csv", "--labels", "y.npy", "--json"))
+    found = json.loads(printed_by_verb("compare", "a.csv", "b.csv", "--labels", "y.npy", "--json"))
     good = np.mean([(~one & other).mean() for one in RIGHT for other in better == TRUTH])
     bad = np.mean([(one & ~other).mean() for one in RIGHT for other in better == TRUTH])
     changes = {name: part["value"] for name, part in found["other_draws"].items()}
     assert changes == pytest.approx({"churn": good + bad, "good_flips": good, "bad_flips": bad})
     # Such files need no labels; True and False can be nothing else then.
     write(table(better == TRUTH), "b.csv")
-    alone = compared(capsys, "a.csv", "b.csv")
+    alone = printed_by_verb("compare", "a.csv", "b.csv")
     assert accuracies_in(alone) == pytest.approx([66, 75], abs=0.0501)
 
 
@@ -152,14 +134,9 @@ def test_a_weak_model_that_predicts_two_classes_is_read_where_a_name_says_pred(w
     assert "found only True and False" in refusal(write(pd.DataFrame({"pred": RIGHT[0]})))
 
 
-@pytest.mark.parametrize(
-    ("classes", "line"),
-    [
-        (TRUTH + 1, "found classes 0 to 4 for labels 1 to 5 of y.npy; classes counted from the same number"),
-    ],
-)
-def test_labels_that_no_run_ever_predicts_are_refused(write, classes, line, refusal):
-    assert refusal(write(table()), Truth("y.npy", classes, N)) == f"a.csv: {line}"
+def test_labels_that_no_run_ever_predicts_are_refused(write, refusal):
+    line = "a.csv: found classes 0 to 4 for labels 1 to 5 of y.npy; classes counted from the same number"
+    assert refusal(write(table()), Truth("y.npy", TRUTH + 1, N)) == line
 
 
 # Names
@@ -265,14 +242,14 @@ def test_what_names_and_values_leave_open_is_refused_with_both_readings(write, f
 NAMES = np.array(["cat", "dog, big", "golden retriever", "cow", "hen"])
 
 
-def test_classes_may_be_texts(write, capsys, refusal):
+def test_classes_may_be_texts(write, printed_by_verb, refusal):
     for name, runs in (("a.csv", RUNS), ("b.csv", BETTER)):
         texts = NAMES[runs]
         # Each file has a class that no label has, and not the same.
         texts[:, 0] = name
         write(table(texts), name)
     write(pd.DataFrame({"label": NAMES[TRUTH]}), "y.csv")
-    found = json.loads(compared(capsys, "a.csv", "b.csv", "--labels", "y.csv", "--json"))
+    found = json.loads(printed_by_verb("compare", "a.csv", "b.csv", "--labels", "y.csv", "--json"))
     expected = [(np.delete(runs, 0, 1) == np.delete(TRUTH, 0)).mean() * 399 / 400 for runs in (RUNS, BETTER)]
     assert [found[arm]["accuracy_mean"]["value"] for arm in "ab"] == pytest.approx(expected)
     labels = label_files.read("y.csv")
@@ -418,12 +395,6 @@ CLASSES = LOGITS.argmax(axis=2)
 ABOUT = {"spec": {"study_seed": 0}, "draws": dict.fromkeys(DRAWN), "seeds": [1, 2, 3], "shape": [3, 5, 3]}
 
 
-@pytest.fixture
-def saved(write):
-    """Write what is given as .npy or, if it is text or bytes, as it is; its name."""
-    return lambda value, name="a.npy": write(value, name)
-
-
 def read_five(path):
     return arms.read_file(path, PREDICTIONS, Truth("y.npy", FIVE, len(FIVE)))
 
@@ -442,29 +413,23 @@ def read_five(path):
         (np.ones((5, 5)) * [0, 0, 0.5, 0, 0], [[2] * 5]),  # as many classes as examples: others are scores
     ],
 )
-def test_the_shape_says_what_an_array_holds(saved, value, predicted):
-    np.testing.assert_array_equal(read_five(saved(value)).answers, predicted)
-
-
-def test_scores_have_cross_entropies_and_classes_none(saved):
-    np.testing.assert_allclose(read_five(saved(LOGITS)).entropies, cross_entropies(LOGITS, FIVE), rtol=1e-12)
-    assert read_five(saved(LOGITS)).classes == 3
-    assert read_five(saved(CLASSES)).entropies is None
+def test_the_shape_says_what_an_array_holds(write, value, predicted):
+    np.testing.assert_array_equal(read_five(write(value, "a.npy")).answers, predicted)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-def test_probabilities_have_the_cross_entropies_of_their_logits(saved, dtype):
-    found = read_five(saved((np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)).astype(dtype)))
+def test_probabilities_have_the_cross_entropies_of_their_logits(write, dtype):
+    found = read_five(write((np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)).astype(dtype), "a.npy"))
     np.testing.assert_allclose(found.entropies, cross_entropies(LOGITS, FIVE), rtol=0.002)
     np.testing.assert_array_equal(found.answers, CLASSES)
 
 
-def test_what_is_taken_for_logits_or_not_is_said(saved):
+def test_what_is_taken_for_logits_or_not_is_said(write):
     softmax = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
-    assert read_five(saved(LOGITS)).notes == ("read 3 x 5 x 3 values as 3 runs of 5 x 3 scores",)
-    assert "of probabilities as they are" in read_five(saved(softmax)).notes[1]
+    assert read_five(write(LOGITS, "a.npy")).notes == ("read 3 x 5 x 3 values as 3 runs of 5 x 3 scores",)
+    assert "of probabilities as they are" in read_five(write(softmax, "a.npy")).notes[1]
     for bad in (1 / (1 + np.exp(-LOGITS)), 100 * softmax, np.concatenate([softmax[:1], softmax[1:] * 0.9])):
-        found = read_five(saved(bad))
+        found = read_five(write(bad, "a.npy"))
         assert found.entropies is None
         assert "neither logits nor probabilities" in found.notes[1]
         np.testing.assert_array_equal(found.answers, bad.argmax(axis=2))
@@ -497,8 +462,8 @@ def test_a_name_in_an_npz_must_be_true(tmp_path, refused):
     assert refused(read_five, path) == f"{path}: probabilities: found logits; probabilities"
 
 
-def changed(place, value, dtype=np.float32):
-    array = LOGITS.astype(dtype)
+def changed(place, value):
+    array = LOGITS.copy()
     array[place] = value
     return array
 
@@ -527,8 +492,8 @@ BAD = {
 
 
 @pytest.mark.parametrize(("value", "line"), BAD.values(), ids=BAD)
-def test_a_bad_array_is_refused_in_one_line(saved, refused, value, line):
-    path = saved(value)
+def test_a_bad_array_is_refused_in_one_line(write, refused, value, line):
+    path = write(value, "a.npy")
     assert refused(read_five, path).startswith(f"{path}: {line}")
 
 
@@ -545,8 +510,8 @@ BAD_CSV = {
 
 
 @pytest.mark.parametrize(("text", "line"), BAD_CSV.values(), ids=BAD_CSV)
-def test_bad_csv_is_refused_in_one_line(saved, refused, text, line):
-    path = saved(text, "a.csv")
+def test_bad_csv_is_refused_in_one_line(write, refused, text, line):
+    path = write(text, "a.csv")
     assert refused(read_five, path).startswith(f"{path}: {line}")
 
 
@@ -557,22 +522,22 @@ def test_what_is_not_there_or_no_file_is_refused_in_one_line(tmp_path, refused, 
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.csv", "a.pkl"])
-def test_nothing_is_ever_unpickled(saved, refused, tmp_path, name):
+def test_nothing_is_ever_unpickled(write, refused, tmp_path, name):
     harm = tmp_path / "harm"
     np.save(tmp_path / "objects.npy", np.array([Harmful(harm)]), allow_pickle=True)
     for content in (pickle.dumps(Harmful(harm)), (tmp_path / "objects.npy").read_bytes()):
-        refused(read_five, saved(content, name))
+        refused(read_five, write(content, name))
     assert not harm.exists()
 
 
-def test_two_files_must_answer_the_same_question(saved, refused):
-    three = read_five(saved(LOGITS, "a.npy"))
-    four = read_five(saved(np.pad(LOGITS, ((0, 0), (0, 0), (0, 1))), "b.npy"))
+def test_two_files_must_answer_the_same_question(write, refused):
+    three = read_five(write(LOGITS, "a.npy"))
+    four = read_five(write(np.pad(LOGITS, ((0, 0), (0, 0), (0, 1))), "b.npy"))
     assert "found 4 classes; the 3 of " in refused(arms.require_comparable, [three, four])
-    beyond = read_five(saved(np.array([0, 1, 7, 1, 0]), "c.npy"))
+    beyond = read_five(write(np.array([0, 1, 7, 1, 0]), "c.npy"))
     for pair in ((three, beyond), (beyond, three)):
         assert "found class 7; the 3 of " in refused(arms.require_comparable, pair)
-    arms.require_comparable([three, read_five(saved(CLASSES, "d.npy"))])
+    arms.require_comparable([three, read_five(write(CLASSES, "d.npy"))])
 
 
 def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
@@ -604,7 +569,7 @@ def test_a_dump_may_have_classes(tmp_path, refused):
     )
 
 
-def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path):
+def test_only_dumps_of_a_study_have_labels_of_their_own(write, refused, tmp_path):
     study = tmp_path / "results/s"
     arrays.write_npy(study / "predictions/m/digits/cpu/algo.npy", LOGITS)
     index = ABOUT | {"diverged": [False] * 3}
@@ -615,5 +580,5 @@ def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path
     arrays.write_npz(study / "data/digits.npz", {"labels": FIVE})
     found = arms.labels_of([dump])
     assert (found.source, found.answers.tolist()) == (str(study / "data/digits.npz"), FIVE.tolist())
-    refused(arms.labels_of, [saved(LOGITS)])
+    refused(arms.labels_of, [write(LOGITS, "a.npy")])
     refused(arms.labels_of, ["/a.npy"])

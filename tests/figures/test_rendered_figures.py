@@ -26,7 +26,7 @@ from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart
 from toolnoise.papers import notebook_values
-from toolnoise.papers.identical.metric import IDENTICAL, NONE_WEAK, History, experiment
+from toolnoise.papers.identical.metric import IDENTICAL, History, experiment
 from toolnoise.papers.identical.metric import measured as of_identical_runs
 from toolnoise.study import figure_files, grid
 from toolnoise.study.expected import METRICS
@@ -41,18 +41,18 @@ OLD = np.arange(EXAMPLES) % 4 == 2
 GROUPS = {"Male": MALE, "Female": ~MALE, "Young": ~OLD, "Old": OLD}
 
 
-def measured(place, labels, classes, groups, noise, runs=RUNS):
+def measured(place, labels, classes, groups, noise):
     """Rows of a metric file as the workflow would measure them on runs with that much noise."""
     draws = np.random.Generator(np.random.Philox(len("".join(place))))
     common = draws.normal(size=(len(labels), classes)) + 1.5 * np.eye(classes)[labels]
-    logits = common + noise * draws.normal(size=(runs, len(labels), classes))
-    vectors = draws.normal(size=(1, 50)) + noise * draws.normal(size=(runs, 50))
+    logits = common + noise * draws.normal(size=(RUNS, len(labels), classes))
+    vectors = draws.normal(size=(1, 50)) + noise * draws.normal(size=(RUNS, 50))
     logits = logits.astype(np.float32)
     predicted = predictions(logits)
     given = labels, classes, groups
     rows = stability(predicted, *given, apart(vectors), streams.key(0, "init", 1), scores=logits)
-    rows += of_all_draws(predicted, *given, [np.arange(runs)], rows)
-    return [(*place, metric, group, *estimate, runs, 0) for metric, group, estimate in rows]
+    rows += of_all_draws(predicted, *given, [np.arange(RUNS)], rows)
+    return [(*place, metric, group, *estimate, RUNS, 0) for metric, group, estimate in rows]
 
 
 def each_runs(rows):
@@ -244,11 +244,11 @@ def test_the_table_of_language_models_has_the_numbers_of_the_metric_files(shown,
 # What a test's own metric files bring about
 
 
-def faces(runs=RUNS):
+def faces():
     return [
         row
         for variant, noise in VARIANTS.items()
-        for row in measured(("smallcnn", "faces", "cpu", variant), LABELS, 2, GROUPS, noise, runs)
+        for row in measured(("smallcnn", "faces", "cpu", variant), LABELS, 2, GROUPS, noise)
     ]
 
 
@@ -359,12 +359,11 @@ def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
 STEP = (64, 224, 100)
 
 
-def ratios(models, hardware=("p100", "v100"), accelerator="gpu", **values):
+def ratios(models):
     for model in models:
-        for name in hardware:
+        for name in ("p100", "v100"):
             for metric in ("kernel_ratio", "wall_ratio"):
-                value = values.get(metric, 1.25)
-                yield (model, name, accelerator, *STEP, metric, value, 0.9 * value, 1.1 * value, 5, 0)
+                yield (model, name, "gpu", *STEP, metric, 1.25, 1.125, 1.375, 5, 0)
 
 
 def test_networks_are_named_and_networks_of_one_family_are_called_by_their_kernels_the_smallest_first(written):
@@ -422,9 +421,9 @@ def test_sources_have_the_ratio_of_their_churn_to_all_where_there_is_one(written
     assert " to " not in control
 
 
-def under_remedies(model, *names, dataset="digits", runs=6, missing=0):
-    """Rows of a cell's remedies, each with numbers of its own."""
-    place = (model, dataset, "cpu", "algo_impl")
+def under_remedies(model, *names):
+    """Rows of a cell's remedies, each with numbers of its own; one of seven runs is missing."""
+    place = (model, "digits", "cpu", "algo_impl")
     for number, name in enumerate(names, 1):
         values = {"accuracy_mean": 0.9, "accuracy_sd": 0.001 * number, "cross_entropy_mean": 0.3}
         values |= {
@@ -440,25 +439,15 @@ def under_remedies(model, *names, dataset="digits", runs=6, missing=0):
         if name != "single" or model.endswith("-snapshots"):
             values["variability_reduction"] = 0.4
         for metric, value in values.items():
-            yield (*place, name, metric, "all", value, value - 0.0001, value + 0.0001, runs, missing)
-
-
-def both_models(**more):
-    sets = ("crops9", "flip+crops25")
-    yield from under_remedies("cnn", "single", *sets, **more)
-    yield from under_remedies(
-        "cnn-snapshots", "single", *sets, "snapshots", *(f"snapshots+{name}" for name in sets), **more
-    )
-
-
-def cured(written, dataset="digits", **more):
-    tasks = [["cnn", dataset], ["cnn-snapshots", dataset]]
-    stem = written("remedies", remedies=list(both_models(dataset=dataset, **more)), tasks=tasks)
-    return stem.with_suffix(".md").read_text()
+            yield (*place, name, metric, "all", value, value - 0.0001, value + 0.0001, 6, 1)
 
 
 def test_every_number_of_a_remedy_is_the_files_or_the_published_one(written):
-    text = cured(written, missing=1)
+    sets = ("single", "crops9", "flip+crops25")
+    rows = [*under_remedies("cnn", *sets)]
+    rows += under_remedies("cnn-snapshots", *sets, "snapshots", *(f"snapshots+{name}" for name in sets[1:]))
+    stem = written("remedies", remedies=rows, tasks=[["cnn", "digits"], ["cnn-snapshots", "digits"]])
+    text = stem.with_suffix(".md").read_text()
     ours = r"\| 9 crops \| ours \| cnn / digits \| ALGO\+IMPL \| 6 \(1 missing\) \| 90\.00 \(89\.99 to 90\.01\) "
     assert re.search(
         ours + r"\| 0\.20 .* \| 0\.0040 .* \| 4\.00 .* \| 0\.980 .* \| 0\.30 .* \| 40\.0 \(40\.0 to 40\.0\) \|", text
@@ -475,20 +464,18 @@ DIGITS = np.arange(200) % 10
 ON_DIGITS = {"tasks": [["smallcnn", "digits"]]}
 
 
-def noisy_logits(variant, runs):
+def noisy_logits(variant):
     draws = np.random.Generator(np.random.Philox(len(variant)))
     common = draws.normal(size=(200, 10)) + 2 * np.eye(10)[DIGITS]
-    return (common + VARIANTS[variant] * draws.normal(size=(runs, 200, 10))).astype(np.float32)
+    return (common + VARIANTS[variant] * draws.normal(size=(RUNS, 200, 10))).astype(np.float32)
 
 
-def identical_rows(runs=RUNS, weak=NONE_WEAK, criteria=("near-best", "patience"), weakest=None):
+def identical_rows():
     """Rows as the workflow would measure them; training takes 3 seconds in the first run, and 1 more in each next."""
     for variant in VARIANTS:
-        predicted = noisy_logits(variant, runs).argmax(axis=2)
-        if weakest is not None:
-            predicted[weakest] = 0
+        predicted = noisy_logits(variant).argmax(axis=2)
         accuracy = np.array([0.5, 0.895, 0.9])
-        histories = [History(accuracy, 1 - accuracy, accuracy, np.full(3, 1 + run / 3)) for run in range(runs)]
+        histories = [History(accuracy, 1 - accuracy, accuracy, np.full(3, 1 + run / 3)) for run in range(RUNS)]
         spec = {
             "study_seed": 0,
             "seed": 1,
@@ -499,8 +486,8 @@ def identical_rows(runs=RUNS, weak=NONE_WEAK, criteria=("near-best", "patience")
         }
         about = experiment({"spec": spec, "observed": {"versions": {"tensorflow": "2.21.0"}}})
         about |= {"dataset": "digits", "hardware": "cpu", "variant": variant, "n_missing": 1}
-        for criterion in criteria:
-            row = about | of_identical_runs(predicted, DIGITS, 10, histories, criterion, weak)[0]
+        for criterion in ("near-best", "patience"):
+            row = about | of_identical_runs(predicted, DIGITS, 10, histories, criterion)[0]
             yield [row[name] for name in IDENTICAL]
 
 
@@ -537,18 +524,18 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
     assert "weak" not in text.replace("weak ones", "").replace("weak models", "").replace("too weak to count", "")
 
 
-def each_run(variants, criteria=("best-accuracy", "lowest-loss"), runs=5):
+def each_run():
     draws = np.random.Generator(np.random.Philox(8))
-    for variant in variants:
-        accuracies = draws.normal(0.9, 0.01 if variant == "impl" else 0.1, runs)
-        for criterion in criteria:
+    for variant, sd in (("algo_impl", 0.1), ("impl", 0.01)):
+        accuracies = draws.normal(0.9, sd, 5)
+        for criterion in ("best-accuracy", "lowest-loss"):
             for seed, accuracy in enumerate(accuracies, 1):
                 about = ("tensorflow", "2.21.0", "", "", "smallcnn", "1", criterion, seed, accuracy, 5.0 + seed)
                 yield (*about, 3.0, 1.0, 2.0, "3", accuracy / 2, "counted", "digits", "cpu", variant)
 
 
 def test_identical_runs_are_tested_as_pham_et_al_do_and_once_more_for_the_number_of_tests(written):
-    stem = written("identical_tests", convergence=list(each_run(("algo_impl", "impl"))), emulated=["cpu"])
+    stem = written("identical_tests", convergence=list(each_run()), emulated=["cpu"])
     text = stem.with_suffix(".md").read_text()
     place = r"\| fixed seeds and default \| smallcnn / digits, cpu.* \| accuracy \| IMPL \| ALGO\+IMPL \| 5, 5 \|"
     assert re.search(rf"{place} 0\.0\S+ \(Holm \S+\) \| — \|", text)

@@ -255,7 +255,15 @@ def profile_data(*planes):
     )
 
 
-def test_jax_and_tensorflow_tell_of_the_same_kernels():
+def test_a_trace_that_is_not_whole_says_why():
+    assert xplane.lacks(space(GPU, warnings=["a warning"])) == ""
+    assert xplane.lacks(space(errors=["no driver"], warnings=["a warning", "9 events dropped"])) == (
+        "no driver 9 events dropped"
+    )
+
+
+def test_kernels_that_a_gpu_launched_are_counted_and_no_copies_by_jax_as_by_tensorflow():
+    assert gpu_kernels(GPU, HOST) == (Kernel("gemm<float>", 2, 12.0), Kernel("relu", 1, 2.0))
     assert xplane.gpu_kernels(xplane.of_profile_data(profile_data(GPU))) == gpu_kernels(GPU)
 
 

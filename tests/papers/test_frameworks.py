@@ -227,9 +227,8 @@ WEIGHTS_A = np.array([[3, 4], [1, 0]], np.float32)
 WEIGHTS_B = np.array([[6, 8], [0, 1]], np.float32)
 
 
-def compared(*arguments, units=None):
-    units = [[run] for run in range(len(arguments[0]))] if units is None else units
-    rows = cross_tooling(*arguments, [np.array(runs) for runs in units])
+def compared(*arguments):
+    rows = cross_tooling(*arguments, [np.array([run]) for run in range(len(arguments[0]))])
     assert [(metric, group) for metric, group, _ in rows] == [(metric, "all") for metric in COMPARED]
     return {metric: estimate for metric, _, estimate in rows}
 
@@ -251,16 +250,6 @@ def test_intervals_within_the_range_are_students():
     churn = compared(a, logits(predicted), np.zeros(100, int), weights, weights)["churn"]
     half = 3.1824463 * np.sqrt(5 / 3) / 100 / 2  # t at .975 with 3 degrees of freedom, from a printed table
     assert churn == pytest.approx((0.515, 0.515 - half, 0.515 + half), rel=1e-7)
-
-
-def test_toolings_under_control_are_compared_once_and_without_interval():
-    a, b = np.repeat(ON_ONE[:1], 5, axis=0), np.repeat(ON_OTHER[:1], 5, axis=0)
-    weights = np.repeat(WEIGHTS_A[1:], 5, axis=0), np.repeat(WEIGHTS_B[1:], 5, axis=0)
-    found = compared(a, b, LABELS, *weights, units=[range(5)])
-    assert found["churn"].value == 0.25
-    for value, low, high in found.values():
-        assert value != 0
-        assert np.isnan([low, high]).all()
 
 
 # How many independent pairs of runs two toolings have

@@ -13,10 +13,10 @@ from toolnoise.study.runs import recording_steps
 STEPS = np.array(recording_steps(800))
 
 
-def of_distances(distances, churn=0.0):
+def of_distances(distances):
     """The course of a start with these distances after steps 1, 2, 4, ..."""
     found = np.array([0.0, *distances])
-    return Course(STEPS, {**dict.fromkeys(growth.DISTANCES, found), "churn": np.full(len(STEPS), churn)})
+    return Course(STEPS, {**dict.fromkeys(growth.DISTANCES, found), "churn": np.zeros(len(STEPS))})
 
 
 def recorded(*weights, logits=((0.0, 1.0), (1.0, 0.0))):

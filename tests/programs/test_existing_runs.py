@@ -200,8 +200,8 @@ def test_a_name_that_is_no_name_writes_nothing(name, existing_arms, monkeypatch)
 # Their study, from `adopt` to an audit
 
 
-def measured(folder, study="mine"):
-    rows = metric_files.read([folder / f"results/{study}/metrics/stability.csv"], STABILITY)
+def measured(folder):
+    rows = metric_files.read([folder / "results/mine/metrics/stability.csv"], STABILITY)
     return {(row.model, row.metric): row.value for row in rows[rows["group"] == "all"].itertuples()}
 
 

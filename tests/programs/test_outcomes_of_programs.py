@@ -142,8 +142,8 @@ def left(folder, name):
     return {key.removesuffix(":"): np.stack([run[key] for run in runs]) for key in runs[0]}
 
 
-def measured(folder, name, variant="init", study="outcomes"):
-    lines = (folder / f"results/{study}/metrics/stability.csv").read_text().splitlines()
+def measured(folder, name, variant="init"):
+    lines = (folder / "results/outcomes/metrics/stability.csv").read_text().splitlines()
     rows = csv.DictReader(line for line in lines if not line.startswith("#"))
     return {
         (row["metric"], row["group"]): float(row["value"] or "nan")
@@ -285,6 +285,3 @@ def test_cells_are_compared_by_what_they_left(studied, toolnoise, refusal):
     assert line.endswith(f"{dump('diabetes')}: found an outcome of kind values; losses, as in other arms")
     line = refusal(toolnoise(studied, "compare", dump("losses"), dump("losses"), "--values"))
     assert line.endswith("has an outcome of kind losses; leave it out: the dump says it")
-
-
-# Two regressions, two tasks of many labels, tokens and losses, from files as another program leaves them

@@ -6,6 +6,7 @@ finding follows from one file and the statements that name it, so many files are
 
 import ast
 import io
+import itertools
 import json
 import os
 import pickle
@@ -51,9 +52,16 @@ def test_results_made_in_one_go_are_clean_in_one_line_with_the_digest_of_the_roo
     assert root == sha256(both[study].original[both[study].stated[ROOTED]])
 
 
-def test_moved_and_renamed_results_are_clean(small, tmp_path):
-    found = audited(shutil.copytree(small.root, tmp_path / "received"), "--strict")
+def test_moved_and_renamed_results_are_clean_and_bit_equal(small, tmp_path):
+    received = shutil.copytree(small.root, tmp_path / "received")
+    found = audited(received, "--strict")
     assert (found.findings, found.root) == ([], small.audit().root)
+    done = said("diff", small.root, received)
+    assert (done.code, done.out.splitlines()[-1]) == (0, "bit-equal: every file except times")
+    (study,) = json.loads(said("diff", small.root, received, "--json").out)["studies"]
+    timed = {*study["not_compared"]}
+    assert {"metrics/identical.csv", "metrics/convergence.csv", "index.html"} <= timed
+    assert "metrics/stability.csv" not in timed
 
 
 def test_two_studies_in_one_folder_are_told_apart(forged, tmp_path):
@@ -600,8 +608,11 @@ def test_repaired_results_are_clean(small_study, tmp_path, toolnoise):
     assert {path: path.read_bytes() for path in before} == before
 
 
-@pytest.mark.parametrize("words", [["elsewhere"], ["empty"], ["small.csv"], ["empty", "--sample", "-1"]])
-def test_what_is_no_results_folder_is_refused(words, here, refused_by_verb):
+def test_what_is_no_results_folder_is_refused_and_so_is_a_sample_of_nothing(here, refused_by_verb):
     (here / "empty").mkdir()
     (here / "small.csv").write_text("a\n")
-    assert words[0] in refused_by_verb("audit", *words) or "--sample" in words
+    for name in ("elsewhere", "empty", "small.csv"):
+        assert name in refused_by_verb("audit", name)
+    for verb, count in itertools.product(("audit", "rebuild"), (0, -1)):
+        line = refused_by_verb(verb, "empty", "--sample", count)
+        assert line == f"toolnoise: command line: --sample: found {count}; at least 1"

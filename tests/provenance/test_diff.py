@@ -38,10 +38,10 @@ def differ(make_run, tmp_path):
     return call
 
 
-def in_epoch(epoch, tensor, amount=1e-3):
+def in_epoch(epoch, tensor):
     def change(parts):
         for weights in parts["epochs"][epoch - 1 :]:
-            weights[tensor] = weights[tensor] + np.float32(amount)
+            weights[tensor] = weights[tensor] + np.float32(1e-3)
         parts["final"] = dict(parts["epochs"][-1])
 
     return change

@@ -170,15 +170,3 @@ def test_code_that_has_changed_is_taken_from_its_commit_or_named(copied, rebuild
     said, code = rebuild(copied, control, env=here)
     assert f"1 file bit-equal, by the code of commit {commit[:12]}" in said
     assert code == 0
-
-
-def test_a_moved_study_is_bit_equal_to_itself(small_study, tmp_path, toolnoise):
-    shutil.copytree(small_study / "results/small", tmp_path / "moved")
-    done = toolnoise(small_study, "diff", "results/small", tmp_path / "moved")
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.splitlines()[-1] == "bit-equal: every file except times"
-    done = toolnoise(small_study, "diff", "results/small", tmp_path / "moved", "--json")
-    (study,) = json.loads(done.stdout)["studies"]
-    timed = set(study["not_compared"])
-    assert {"metrics/identical.csv", "metrics/convergence.csv", "index.html"} <= timed
-    assert "metrics/stability.csv" not in timed

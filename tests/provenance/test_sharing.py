@@ -1,12 +1,12 @@
 """Archives: runs that leave one folder and enter another, an archive in place of a folder, and all that is refused."""
 
 import base64
-import copy
 import gzip
 import hashlib
 import json
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -21,85 +21,36 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.program import ROOT
 from toolnoise.checks import sharing
-from toolnoise.checks.expected_jobs import expected_jobs
 from toolnoise.provenance import archive, signing, statements
-from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement, path_for
-from toolnoise.study import config, job_code
-from toolnoise.study import grid as studies
+from toolnoise.provenance.statements import CODE, Artifact, Statement, path_for
+from toolnoise.study import config, grid
 
 NOON = datetime(2026, 1, 31, 12)
-DATA = "results/shared/data/digits.npz"
-STUDY = {
-    "study": "shared",
-    "grid": [
-        {
-            "models": ["smallcnn"],
-            "datasets": ["digits"],
-            "recipe": "digits",
-            "hardware": ["cpu", "cpu-eigen"],
-            "variants": ["control"],
-            "seeds": 2,
-        }
-    ],
-    "figures": ["table2"],
-}
+DATA = "results/small/data/digits.npz"
 OUTPUTS = ("weights.npz", "history.csv", "run.json")
-WEIGHTS, _, RECORD = (f"results/shared/runs/smallcnn/digits/cpu/control/1/{name}" for name in OUTPUTS)
-DUMP = "results/shared/predictions/smallcnn/digits/cpu/control.npy"
+WEIGHTS, _, RECORD = (f"results/small/runs/smallcnn/digits/cpu-eigen/control/1/{name}" for name in OUTPUTS)
+DUMP = "results/small/predictions/smallcnn/digits/cpu-eigen/control.npy"
+# The study with its data, and what was made on one of its toolings.
+PREPARED, OF_EIGEN = ("study.yaml", "study.json", "/data/digits.npz"), ("/cpu-eigen/control/", "/cpu-eigen/control.")
 
 
-def described(folder, name, role="", kind=""):
-    content = (folder / name).read_bytes()
-    return Artifact(name, hashlib.sha256(content).hexdigest(), len(content), role, kind)
-
-
-def write(folder, job, reads):
-    """Write what a job of a study leaves, and a statement that is right about it."""
-    parameters = job.stated()
-    spec = parameters.get("spec", {})
-    for name in job.outputs:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        record = {"spec": spec, "observed": {"host": folder.name}}
-        if job.verb == "predict":
-            record["seeds"] = [1, 2]
-            record["spec"] = {key: value for key, value in spec.items() if key not in ("seed", "draw")}
-        (folder / name).write_text(json.dumps(record) if name.endswith(".json") else f"{name}\n" * 100)
-    inputs = [described(folder, name, "records" if name.endswith("run.json") else "", INPUT) for name in reads]
-    if job.verb == "prepare":
-        inputs.append(Artifact("digits.csv.gz", "ab" * 32, 7, kind=SOURCE))
-    made_by = job_code.digests_of_sources(job.verb, parameters)
-    inputs += [Artifact(name, sha, kind=CODE if name.endswith(".py") else RESOURCE) for name, sha in made_by.items()]
-    outputs = tuple(described(folder, name, "out") for name in job.outputs)
-    about = (parameters, {"host": folder.name}, NOON, NOON, {"python": "3.11.7"})
-    statement = Statement(job.verb, outputs, tuple(inputs), *about)
-    files.write_json(folder / path_for(outputs[0].name), statement.as_json())
-
-
-def make(folder, study, hardware=()):
-    """A results folder with prepared data, and with runs and dumps of these toolings."""
-    files.write_json(folder / "results/shared/study.json", study.config)
-    (folder / "study.yaml").write_text(json.dumps(study.config))
-    jobs = list(expected_jobs(study))
-    for job in jobs:
-        if job.verb == "prepare":
-            write(folder, job, [])
-    runs = [job for job in jobs if job.verb == "train" and job.place.hardware in hardware]
-    for job in runs:
-        write(folder, job, [DATA])
-    for job in jobs:
-        if job.verb == "predict" and job.place.hardware in hardware:
-            of = [name for run in runs if run.place.hardware == job.place.hardware for name in run.outputs]
-            write(folder, job, [DATA, *of])
+def part(small_study, folder, *kept):
+    """Copy a part of the small study to another folder: its tables and pages are made from the rest anywhere."""
+    for path in small_study.rglob("*"):
+        name = path.relative_to(small_study).as_posix()
+        if path.is_file() and any(one in name for one in kept) and not re.search("/(metrics|page|logs)/", f"/{name}"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, folder / name)
     return folder
 
 
 def known(folder):
-    root = folder / "results/shared"
-    return studies.load(root / "study.json"), root
+    root = folder / "results/small"
+    return grid.load(root / "study.json"), root
 
 
-def export(folder, out, *arguments, **options):
-    return sharing.export_archive(*known(folder), out, *arguments, **options)
+def export(folder, out):
+    return sharing.export_archive(*known(folder), out)
 
 
 def snapshot(folder):
@@ -107,22 +58,17 @@ def snapshot(folder):
 
 
 @pytest.fixture(scope="module")
-def study():
-    return studies.build(config.resolve(copy.deepcopy(STUDY), "shared.yaml"), "shared.yaml")
-
-
-@pytest.fixture(scope="module")
-def whole(study, tmp_path_factory):
-    """A site where `cpu` ran, and what it exported; read-only."""
-    site = make(tmp_path_factory.mktemp("site") / "a", study, ["cpu"])
+def whole(small_study, tmp_path_factory):
+    """A site where `cpu-eigen` ran, and what it exported; read-only."""
+    site = part(small_study, tmp_path_factory.mktemp("site") / "a", *PREPARED, *OF_EIGEN)
     told = export(site, site.parent / "whole.tar")
     return SimpleNamespace(site=site, archive=site.parent / "whole.tar", told=told)
 
 
 @pytest.fixture
-def here(study, tmp_path):
-    """Another site, where `cpu-eigen` ran."""
-    return make(tmp_path / "b", study, ["cpu-eigen"])
+def here(small_study, tmp_path):
+    """Another site, where only the data are prepared."""
+    return part(small_study, tmp_path / "b", *PREPARED)
 
 
 @pytest.fixture
@@ -196,11 +142,12 @@ def another_spec(some):
 
 def test_what_was_made_on_a_tooling_travels_with_its_statements(whole):
     assert str(whole.told) == "2 runs, 1 dumps of predictions"
-    assert whole.told.others == 3
+    # The runs and dumps of the other tooling.
+    assert whole.told.others == 14 + 6
     names = [*members(whole.archive)]
-    stated_there = [name for name in names if name.startswith("results/shared/statements/")]
+    stated_there = [name for name in names if name.startswith("results/small/statements/")]
     assert names == sorted(stated_there) + sorted(set(names) - set(stated_there))
-    assert "results/shared/statements/data/digits.npz.intoto.json" in names
+    assert "results/small/statements/data/digits.npz.intoto.json" in names
     assert DATA not in names
     assert len(names) == 4 + 2 * 3 + 2
 
@@ -231,11 +178,9 @@ def test_what_comes_in_is_of_one_age_and_no_older_than_the_data(whole, here, tak
     assert ages == {2**61}
 
 
-def test_only_some_toolings_and_no_predictions(study, tmp_path):
-    site = make(tmp_path / "both", study, ["cpu", "cpu-eigen"])
-    out = tmp_path / "some.tar"
-    told = export(site, out, ["cpu-eigen"], predictions=False)
-    assert (told.jobs, told.others) == ({"train": 2}, 0)
+def test_only_some_toolings_and_no_predictions(small_study, tmp_path, printed_by_verb):
+    out, options = tmp_path / "some.tar", ("--hardware", "cpu-eigen", "--no-predictions")
+    assert printed_by_verb("export", small_study / "results/small", "--out", out, *options) == "exported 2 runs\n"
     assert not [name for name in members(out) if "predictions" in name or "/cpu/" in name]
 
 
@@ -243,11 +188,13 @@ def test_a_study_is_told_by_its_file_and_its_folder_by_the_archive(
     whole, here, tmp_path, monkeypatch, printed_by_verb, refused_by_verb
 ):
     monkeypatch.chdir(whole.site)
-    printed_by_verb("export", "study.yaml", "--out", tmp_path / "one.tar")
+    said = printed_by_verb("export", "study.yaml", "--out", tmp_path / "one.tar")
+    assert said == "exported 2 runs, 1 dumps of predictions; 20 more of the study are not made yet\n"
     assert (tmp_path / "one.tar").read_bytes() == whole.archive.read_bytes()
     monkeypatch.chdir(here)
-    narrow = json.loads((here / "study.yaml").read_text())
-    files.write_json(here / "results/shared/study.json", config.narrowed(narrow | {"only": ["cpu-eigen"]}, "study"))
+    path = here / "results/small/study.json"
+    narrow = json.loads(path.read_text()) | {"only": ["cpu"], "figures": ["table2"]}
+    files.write_json(path, config.narrowed(narrow, "study"))
     assert "--study selects another form of it" in refused_by_verb("import", whole.archive)
     said = printed_by_verb("import", whole.archive, "--study", "study.yaml")
     assert said == "imported 2 runs, 1 dumps of predictions\n"
@@ -260,9 +207,9 @@ def test_runs_of_an_earlier_form_of_the_study_stay(whole, tmp_path, refused):
     change(about, f"{ASKED} spec recipe learning_rate".split(), 0.5)
     files.write_json(path, about)
     told = export(site, tmp_path / "less.tar")
-    assert (told.jobs, told.others) == ({"train": 1, "predict": 1}, 4)
-    shutil.rmtree(site / "results/shared/statements/runs")
-    shutil.rmtree(site / "results/shared/statements/predictions")
+    assert (told.jobs, told.others) == ({"train": 1, "predict": 1}, 21)
+    shutil.rmtree(site / "results/small/statements/runs")
+    shutil.rmtree(site / "results/small/statements/predictions")
     assert "has nothing to export" in refused(export, site, tmp_path / "none.tar")
 
 
@@ -280,7 +227,7 @@ def test_a_file_that_is_not_what_its_statement_says_is_not_exported(whole, tmp_p
 
 
 def test_bad_options_of_an_export_are_one_line(whole, tmp_path, refused_by_verb):
-    results = whole.site / "results/shared"
+    results = whole.site / "results/small"
     line = refused_by_verb("export", results, "--out", tmp_path / "a.tar", "--hardware", "v100")
     assert line.endswith("--hardware: no 'v100' in the study; allowed: cpu, cpu-eigen")
     assert f"{tmp_path}/study.json" in refused_by_verb("export", tmp_path, "--out", tmp_path / "a.tar")
@@ -289,12 +236,16 @@ def test_bad_options_of_an_export_are_one_line(whole, tmp_path, refused_by_verb)
 STATED, MADE_FROM = path_for(WEIGHTS).as_posix(), "predicate buildDefinition resolvedDependencies"
 ASKED, ELSE = "predicate buildDefinition externalParameters", "cd" * 32
 NOT_NAMED, NOT_HERE = "has no statement", "files of the study"
-OTHER_CODE = restated(WEIGHTS, f"{MADE_FROM} 1 digest sha256", ELSE)
+OTHER_CODE = restated(
+    WEIGHTS,
+    MADE_FROM,
+    lambda made: [one | ({"digest": {"sha256": ELSE}} if one["annotations"]["kind"] == CODE else {}) for one in made],
+)
 HARMFUL = {
     "a flipped byte": (lambda some: some.update({WEIGHTS: b"X" + some[WEIGHTS][1:]}), "weights.npz: its SHA-256 is "),
     "another study": (renamed(STATED, "results/other/statements/a.intoto.json"), "is not of the study"),
     "a file without statement": (
-        lambda some: some.update({"results/shared/notes.txt": b"1"}),
+        lambda some: some.update({"results/small/notes.txt": b"1"}),
         f"notes.txt: {NOT_NAMED}",
     ),
     "a record of another spec": (another_spec, "run.json: differs from its statement: spec.recipe.learning_rate"),
@@ -303,10 +254,10 @@ HARMFUL = {
         f"was made from /etc/passwd; {NOT_HERE}",
     ),
     "a statement of what is made anywhere": (
-        renamed(path_for(DUMP).as_posix(), path_for("results/shared/study.json").as_posix()),
+        renamed(path_for(DUMP).as_posix(), path_for("results/small/study.json").as_posix()),
         "study.json.intoto.json: states a predict job that is not part of the study",
     ),
-    "a file that is missing": (dropped(WEIGHTS), "cpu/control/1/weights.npz: is stated but missing"),
+    "a file that is missing": (dropped(WEIGHTS), "cpu-eigen/control/1/weights.npz: is stated but missing"),
     "a statement that is missing": (dropped(STATED), NOT_NAMED),
     "nothing but the data's statement": (dropped("/runs/", "/predictions/"), "has no statement of a job of the study"),
     "a changed spec": (
@@ -318,7 +269,7 @@ HARMFUL = {
         "states a predict job that is not part of the study",
     ),
     "outputs elsewhere": (
-        restated(WEIGHTS, "subject 1 name", "results/shared/study.json"),
+        restated(WEIGHTS, "subject 1 name", "results/small/study.json"),
         "does not have the outputs of its job: ",
     ),
     "a dump of other runs": (
@@ -330,7 +281,7 @@ HARMFUL = {
         lambda some: fitting(WEIGHTS, RECORD, some[RECORD] + b"\n")(some),
         f"control.npy.intoto.json: names a different {RECORD}",
     ),
-    "other code": (OTHER_CODE, "that differs from the one here; commit unknown, or --other-code"),
+    "other code": (OTHER_CODE, ".py that differs from the one here; commit "),
 }
 
 
@@ -371,7 +322,7 @@ def test_without_its_data_or_its_study_nothing_comes_in(whole, here, take, refus
     (here / DATA).unlink()
     line = refused(take, whole.archive)
     assert line == f"{here / DATA}: no such file; make it first: snakemake {DATA}"
-    into = here / "results/shared"
+    into = here / "results/small"
     (into / "study.json").unlink()
     assert f"{into}/study.json: " in refused_by_verb("import", whole.archive, "--into", into)
     shutil.rmtree(into)
@@ -391,7 +342,7 @@ def test_what_snakemake_recorded_of_earlier_files_is_forgotten_and_nothing_else(
         return path
 
     stale = [record("metadata", WEIGHTS), record("incomplete", WEIGHTS), record("metadata", str(path_for(WEIGHTS)))]
-    kept = record("metadata", WEIGHTS.replace("/cpu/", "/cpu-eigen/"))
+    kept = record("metadata", WEIGHTS.replace("/cpu-eigen/", "/cpu/"))
     take(whole.archive)
     assert [path.exists() for path in (*stale, kept)] == [False, False, False, True]
 
@@ -400,11 +351,11 @@ def test_if_one_file_cannot_be_placed_none_is(whole, here, take, refused_by_verb
     # A statement whose files are gone makes room, and comes back.
     stale = here / path_for(WEIGHTS)
     files.write_text(stale, "earlier")
-    blocked = here / "results/shared/runs/smallcnn/digits/cpu/control/2"
+    blocked = here / "results/small/runs/smallcnn/digits/cpu-eigen/control/2"
     blocked.parent.mkdir(parents=True)
     blocked.write_text("in the way")
     before = snapshot(here)
-    line = refused_by_verb("import", whole.archive, "--into", here / "results/shared")
+    line = refused_by_verb("import", whole.archive, "--into", here / "results/small")
     assert "a file is in the way where a folder belongs" in line
     assert snapshot(here) == before
     blocked.unlink()
@@ -413,9 +364,9 @@ def test_if_one_file_cannot_be_placed_none_is(whole, here, take, refused_by_verb
 
 
 def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, refused, tmp_path):
-    site, root = shutil.copytree(whole.site, tmp_path / "site"), "results/shared/statements/index.html.intoto.json"
+    site, root = shutil.copytree(whole.site, tmp_path / "site"), "results/small/statements/index.html.intoto.json"
     chain = {str(path.relative_to(site)): files.sha256(path) for path in site.rglob("*.intoto.json")}
-    page = Artifact("results/shared/index.html", "ab" * 32, 7, "out")
+    page = Artifact("results/small/index.html", "ab" * 32, 7, "out")
     made = Statement("write-page", (page,), (), {}, {}, NOON, NOON, {"python": "3.11"}, chain=chain)
     files.write_json(site / root, made.as_json())
     for name in ("ann", "bob"):
@@ -433,7 +384,7 @@ def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, ref
     other = pack(tmp_path / "other.tar", some)
     for path, name, told in (
         (whole.archive, "ann", "there is no root"),
-        (tmp_path / "bare.tar", "ann", "results/shared/index.html: is not signed"),
+        (tmp_path / "bare.tar", "ann", "results/small/index.html: is not signed"),
         (tmp_path / "rooted.tar", "bob", "has no valid signature by SHA256:"),
         (other, "ann", f"{STATED}: is not as the root names it"),
     ):
@@ -594,37 +545,19 @@ def test_an_audit_repairs_no_archive(refused_by_verb):
     assert line == f"toolnoise: command line: --repair: {PACKED} is an archive; a results folder"
 
 
-# One study made at two sites: each trains on its own tooling, one sends its runs, the other makes the page
-# ----------------------------------------------------------------------------------------------------
+# A study made at two sites: one tooling's runs come from another folder, and the page is made here
+# ------------------------------------------------------------------------------------------------
 
-CELL = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "quick", "variants": ["control"], "seeds": 2}
-SITES = {
-    "study": "shared",
-    "grid": [CELL | {"hardware": ["cpu", "cpu-eigen"]}],
-    "recipes": {"quick": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
-    "figures": ["across_toolings"],
-}
 ANYWHERE = {"measure_cell": 1, "check_control": 1, "measure_pair": 1}
 
 
-@pytest.fixture(scope="module")
-def sites(tmp_path_factory, write_study, snakemake, toolnoise):
-    """Two folders: in one `cpu` was trained and exported, in the other `cpu-eigen` was and all was made of that."""
-    folder = tmp_path_factory.mktemp("sites")
-    for name, tooling, target in (("a", "cpu", DUMP), ("b", "cpu-eigen", "metrics")):
-        write_study(folder / name, SITES)
-        done = snakemake(folder / name, "--config", f"only=[{tooling}]", "--", target)
-        assert done.returncode == 0, done.stdout + done.stderr
-    done = toolnoise(folder / "a", "export", "study.yaml", "--hardware", "cpu", "--out", folder / "a.tar.gz")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("exported 2 runs, 1 dumps of predictions")
-    return folder
-
-
 @pytest.fixture
-def site(sites, tmp_path):
-    """The second site, to change."""
-    return shutil.copytree(sites / "b", tmp_path / "b")
+def site(copied):
+    """The small study without its page and without all that was made on that tooling, to change."""
+    for path in [*copied.rglob("*")]:
+        if path.is_file() and ("cpu-eigen" in str(path.relative_to(copied)) or path.name.startswith("index.html")):
+            path.unlink()
+    return copied
 
 
 def imported(toolnoise, site, archive):
@@ -638,34 +571,34 @@ def without_figures(jobs):
 
 
 @pytest.mark.long
-def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sites, toolnoise, snakemake, planned):
-    assert planned(site)["train_run"] == 2
-    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported 2 runs, 1 dumps of predictions\n"
+def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, whole, toolnoise, snakemake, planned):
+    assert without_figures(planned(site)) == ANYWHERE | {"train_run": 2, "dump_predictions": 1}
+    assert imported(toolnoise, site, whole.archive) == "imported 2 runs, 1 dumps of predictions\n"
     assert without_figures(planned(site)) == ANYWHERE
     done = snakemake(site)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (site / "results/shared/index.html").exists()
+    assert (site / "results/small/index.html").exists()
     assert planned(site) == {}
     audit = toolnoise(site, "audit", "--strict")
     assert audit.returncode == 0, audit.stdout + audit.stderr
     assert audit.stdout.splitlines()[-1].startswith("clean: ")
-    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported nothing; 3 were already here\n"
+    assert imported(toolnoise, site, whole.archive) == "imported nothing; 3 were already here\n"
     assert planned(site) == {}
 
 
 @pytest.mark.long
 def test_runs_that_take_the_place_of_earlier_ones_are_not_trained_again_either(
-    site, sites, toolnoise, snakemake, planned, change_study
+    site, whole, toolnoise, snakemake, planned, change_study
 ):
     # What Snakemake recorded of the earlier runs would have it train anew.
-    change_study(site, lambda study: study["recipes"]["quick"].update(learning_rate=0.02))
+    change_study(site, lambda study: study["recipes"]["plain"].update(learning_rate=0.02))
     done = snakemake(site, "--", DUMP)
     assert done.returncode == 0, done.stdout + done.stderr
-    change_study(site, lambda study: study["recipes"]["quick"].update(learning_rate=0.01))
-    refused = toolnoise(site, "import", sites / "a.tar.gz", "--study", "study.yaml")
+    change_study(site, lambda study: study["recipes"]["plain"].update(learning_rate=0.01))
+    refused = toolnoise(site, "import", whole.archive, "--study", "study.yaml")
     assert refused.returncode == 2
     assert "is already here with different bytes" in refused.stderr
     for part in ("runs", "predictions"):
-        shutil.rmtree(site / f"results/shared/{part}/smallcnn/digits/cpu", ignore_errors=True)
-    imported(toolnoise, site, sites / "a.tar.gz")
+        shutil.rmtree(site / f"results/small/{part}/smallcnn/digits/cpu-eigen", ignore_errors=True)
+    imported(toolnoise, site, whole.archive)
     assert without_figures(planned(site)) == ANYWHERE

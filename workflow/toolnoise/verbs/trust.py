@@ -51,6 +51,7 @@ def audit(options: argparse.Namespace) -> None:
 
     if options.repair and archive.archive_of(options.results):
         raise BadInput("command line", "--repair", f"{options.results} is an archive", "a results folder")
+    _require_sample(options.sample)
     with archive.opened(options.results) as (place,):
         audit = _examined(place, options)
         if options.repair and audit.findings:
@@ -58,6 +59,12 @@ def audit(options: argparse.Namespace) -> None:
             audit = _examined(place, options)
         show((as_json if options.json else as_text)(audit, options.strict))
     sys.exit(0 if audit.is_clean(options.strict) else 1)
+
+
+def _require_sample(count: int | None) -> None:
+    """Refuse a sample of nothing, which would find nothing."""
+    if count is not None and count < 1:
+        raise BadInput("command line", "--sample", f"found {count}", "at least 1")
 
 
 def _examined(place: Path, options: argparse.Namespace) -> "Audit":
@@ -179,8 +186,7 @@ def rebuild(options: argparse.Namespace) -> None:
 
     if not options.runs and options.sample is None:
         raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
-    if options.sample is not None and options.sample < 1:
-        raise BadInput("command line", "--sample", f"found {options.sample}", "at least 1")
+    _require_sample(options.sample)
     with archive.opened(*(options.runs or ["results"])) as paths:
         jobs = rebuild.jobs_of(paths)
         if options.sample is not None:
