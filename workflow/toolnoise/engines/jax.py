@@ -95,8 +95,8 @@ class Engine(KerasEngine):
         """The result of a function with these tensors in the model's variables, and the variables' values after it."""
         weights = self.model.weights
         with self.keras.StatelessScope(state_mapping=[(weight, tensors[weight.path]) for weight in weights]) as scope:
-            given = function()
-        return given, {weight.path: scope.get_current_value(weight) for weight in weights}
+            result = function()
+        return result, {weight.path: scope.get_current_value(weight) for weight in weights}
 
     def batches(self, split: Split) -> Iterator[np.ndarray]:
         """The batches, the last one padded: XLA compiles for one size."""
@@ -230,7 +230,7 @@ class Engine(KerasEngine):
         return array.at[places].get(mode="promise_in_bounds")
 
     def _set(self, tensor: Any, values: np.ndarray) -> Any:
-        # A copy: training reuses its memory.
+        # A copy, since training reuses the memory.
         return self.jax.numpy.array(values, tensor.dtype)
 
 
