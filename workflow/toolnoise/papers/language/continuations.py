@@ -19,7 +19,7 @@ from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.study import runs
 
 BEGINNINGS = 100
-NOTHING = -1  # in the place of what a diverged run would write
+NOTHING = -1  # in place of the tokens of a diverged run
 
 
 def dump(spec: Spec, data: Input, records: TrainedRuns, *, texts: Output, index: Output) -> dict[str, Any]:
