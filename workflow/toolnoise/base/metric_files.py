@@ -84,7 +84,7 @@ def collect(kind: str, columns: Implied, metrics: Inputs, *, out: Output) -> Non
 
 
 def part_of(group: str) -> str:
-    """What a row covers, by its group: `all` examples, a `class` (its index) or a `group` (its name)."""
+    """The examples that a row covers, by its group: `all` examples, a `class` (its index) or a `group` (its name)."""
     if group == "all":
         return "all"
     return "class" if group.isascii() and group.isdigit() else "group"

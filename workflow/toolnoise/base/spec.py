@@ -59,7 +59,7 @@ class Hardware(NamedPart):
 
 @dataclass(frozen=True, slots=True)
 class VariantPart(NamedPart):
-    """What varies between the runs of a cell."""
+    """A variant: the sources that may vary between the runs of a cell."""
 
     varying: tuple[str, ...]
     bit_after: int | None = None  # the number of epochs after which a bit is moved

@@ -140,8 +140,8 @@ def keep_freed_memory() -> bool:
     """Keep freed memory for the next step; return whether the C library supports it.
 
     A training step on a CPU needs the same large arrays each time. By default the C library maps and unmaps each of
-    them anew, and the system clears every page at its first touch, which takes longer than many a kernel on it. No bit
-    depends on this setting.
+    them anew, and the system clears every page at its first touch, which takes longer than many kernels. No bit depends
+    on this setting.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     return mallopt is not None and {mallopt(*setting) for setting in GLIBC.values()} == {1}

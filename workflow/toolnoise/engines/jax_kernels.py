@@ -13,7 +13,7 @@ import numpy as np
 
 
 def install_pooling(jax: Any, backend: Any) -> None:
-    """Make Keras's backend pool like this if windows lie side by side in images with their channels last."""
+    """Make Keras's backend use `side_by_side` if windows lie side by side in images with their channels last."""
     if not isinstance(backend.nn.max_pool, partial):
         backend.nn.max_pool = partial(_max_pool, jax, backend.nn.max_pool)
 

@@ -172,7 +172,7 @@ class KerasEngine(Framework):
 
     @abc.abstractmethod
     def _train(self, part: Chunk, sums: Sums) -> Sums:
-        """Train the steps of a part; return the given sums continued."""
+        """Train the steps of a part; return the sums with these steps added."""
 
     def _parts(self, plan: Plan) -> Iterator[tuple[Any, Any, Plan]]:
         if self.held:
@@ -236,7 +236,7 @@ class KerasEngine(Framework):
         return highest(logits, -1) if self.outcome.scores_each_class else self.keras.ops.cast(logits > 0, "int32")
 
     def _losses_of_odds(self, labels: Any, odds: Any) -> Any:
-        """The cross-entropy of each of many labels, from the log-odds of yes, in a form that overflows nowhere."""
+        """The cross-entropy of each of many labels, from the log-odds of yes, in a form that never overflows."""
         ops, (yes, no) = self.keras.ops, smoothed(self.recipe["label_smoothing"], 2)
         targets = ops.where(labels > 0, np.float32(yes), np.float32(no))
         return ops.relu(odds) - odds * targets + ops.log1p(ops.exp(-ops.abs(odds)))

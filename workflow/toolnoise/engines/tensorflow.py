@@ -90,7 +90,7 @@ class Engine(KerasEngine):
             reason = str(error).partition(".")[0]
             problem = f"TensorFlow cannot connect to the {names[place]} ({reason})"
             raise self._refusal("device", problem, "a TensorFlow built for TPUs") from None
-        # For the rest of the process: everything is created there from now on.
+        # Entered for the rest of the process, so everything is created on the TPU.
         tf.device("/TPU:0").__enter__()
         self._jit_compile = True
         return {"device": names[place]}

@@ -24,10 +24,10 @@ def forward(keras: Any, model: Any) -> Callable[[Any, bool], Any]:
             trains = isinstance(operation, keras.layers.Layer) and operation._call_has_training_arg
             options = {"training": training} if trains else {}
             # The options that the network keeps for a call may include the layer's default.
-            return lambda *given, **named: operation.call(*given, **named | options)
+            return lambda *arguments, **named: operation.call(*arguments, **named | options)
 
-        given = model._run_through_graph(model._standardize_inputs(inputs), operation_fn=function_of)
-        return given[0] if isinstance(given, list | tuple) and len(given) == 1 else given
+        outputs = model._run_through_graph(model._standardize_inputs(inputs), operation_fn=function_of)
+        return outputs[0] if isinstance(outputs, list | tuple) and len(outputs) == 1 else outputs
 
     return called
 
@@ -50,7 +50,7 @@ def _is_plain(keras: Any, operation: Any) -> bool:
 
 
 def install_scan(torch: Any, keras: Any) -> None:
-    """Make Keras's backend scan sequences like this if they are read from start to end."""
+    """Make Keras's backend use `_scan` for sequences that are read from start to end."""
     core = keras.src.backend.torch.core
     if not isinstance(core.scan, partial):
         core.scan = partial(_scan, torch, keras, core.scan)

@@ -40,8 +40,8 @@ def recipe_differences(model: str, dataset: str, recipe: dict[str, Any]) -> list
     not agree. The published numbers come from the code, so the text's recipe is a difference, too, if the code has
     another.
     """
-    known = config.registered("recipes")
-    text, code = (known.get(config.recipe_for(family, model, dataset, known)) for family in ("paper", "authors"))
+    recipes = config.registered("recipes")
+    text, code = (recipes.get(config.recipe_for(family, model, dataset, recipes)) for family in ("paper", "authors"))
     if text is None or code is None:
         return []
     changed = [] if recipe["epochs"] in (text["epochs"], code["epochs"]) else [f"epochs ({recipe['epochs']})"]

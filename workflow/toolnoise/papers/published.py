@@ -147,7 +147,7 @@ def _times(number: Number, overhead: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _classes(number: Number, data: pd.DataFrame, label_counts: Mapping[str, int]) -> BesidePublished:
-    """The number of classes, or of labels where an example has many."""
+    """The number of classes, or of labels if an example has many."""
     classes = set(data[data["dataset"] == number.dataset]["label"]) - {"all"}
     count = float(label_counts.get(number.dataset, len(classes)))
     return BesidePublished(number, Estimate(count, count, count)) if count else BesidePublished(number)

@@ -81,8 +81,8 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
     kinds = {kind for _, (kind, _) in outcomes}
     if len(kinds) > 1:
         raise BadInput(given, "", f"found {' and '.join(sorted(kinds))}", "one kind of outcome in a study")
-    for run, (_, left) in outcomes:
-        _write(folder / run.arm / str(run.number), run, left)
+    for run, (_, contents) in outcomes:
+        _write(folder / run.arm / str(run.number), run, contents)
     seeds = {arm: [run.number for run in runs if run.arm == arm] for arm in dict.fromkeys(run.arm for run in runs)}
     files.write_text(study, _study(name, folder, seeds, kinds.pop()))
     counts = ", ".join(f"{arm} {len(numbers)}" for arm, numbers in seeds.items())
@@ -144,16 +144,16 @@ def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
             yield ExistingRun(where, arm, seed, str(beside / about[FILE]), str(beside / labels) if labels else "")
 
 
-def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], columns: Columns) -> None:
+def _require_runs(path: str, header: Sequence[str], lines: list[dict[str, str]], columns: Columns) -> None:
     """Refuse lines that are not runs of their arms, and arms or seeds in a column of another name."""
-    free = [name for name in known if name not in (columns.arm, columns.seed, FILE, LABELS, *columns.metrics)]
+    free = [name for name in header if name not in (columns.arm, columns.seed, FILE, LABELS, *columns.metrics)]
     called = {name: plain(name) for name in free}
     several = [name for name in free if len({line[name] for line in lines}) > 1]
     for option, column, likely in (
         ("--arm-column", columns.arm, [name for name in several if called[name] in known_names.ARMS]),
         ("--seed-column", columns.seed, [name for name in free if called[name] in known_names.SEEDS]),
     ):
-        if column not in known and likely:
+        if column not in header and likely:
             allowed = f"one of these: {listed(likely)}; or a table without them"
             raise BadInput(path, option, f"missing, and no column is named {column}", allowed)
     arms = [line.get(columns.arm) for line in lines]
@@ -167,7 +167,7 @@ def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], 
             allowed = "a line for each run, with its seed, or without this column"
             raise BadInput(path, name, "found several in one arm, which may be steps of one run", allowed)
     numbering = [name for name in free if called[name] in {*known_names.RUNS, *known_names.SEEDS}]
-    numbering += [name for place, name in enumerate(known) if name == columns.seed or (not place and is_index(name))]
+    numbering += [name for place, name in enumerate(header) if name == columns.seed or (not place and is_index(name))]
     words = dict.fromkeys(numbering, known_names.SUMMARIES)
     words |= {name: known_names.UNFINISHED - {""} for name in free if called[name] in known_names.STATES}
     for number, line in enumerate(lines, 2):
@@ -176,13 +176,13 @@ def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], 
                 raise BadInput(f"{path}: line {number}", name, f"found {line[name]!r}", "a finished run in each line")
 
 
-def _numbered(given: str, runs: list[ExistingRun]) -> list[ExistingRun]:
+def _numbered(source: str, runs: list[ExistingRun]) -> list[ExistingRun]:
     """Runs with arm names that can be paths, each with its seed in the study.
 
     This is the run's own seed. If no run has a seed, it is the run's place within its arm; if a study cannot have one
     of the seeds, it is the place of the run's seed among all seeds.
     """
-    names = _plain_names(given, ARM, (run.arm for run in runs))
+    names = _plain_names(source, ARM, (run.arm for run in runs))
     named = [run._replace(arm=names[run.arm]) for run in runs]
     seeds = {run.seed for run in named}
     if None in seeds and len(seeds) > 1:
@@ -269,9 +269,9 @@ def _require_one(run: ExistingRun, runs: int) -> None:
         raise BadInput(run.file, "", f"found {runs} runs", "one run in a file")
 
 
-def _write(folder: Path, run: ExistingRun, left: dict[str, Any]) -> None:
+def _write(folder: Path, run: ExistingRun, contents: dict[str, Any]) -> None:
     folder.mkdir(parents=True)
-    for name, values in left.items():
+    for name, values in contents.items():
         if name == outcome_files.METRIC:
             files.write_json(folder / name, values)
         else:

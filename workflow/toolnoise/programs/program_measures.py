@@ -37,34 +37,34 @@ class Errors(NamedTuple):
 
     labels: np.ndarray
 
-    def each(self, found: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:
+    def each(self, numbers: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:
         """The mean absolute error and the root mean squared error of each run."""
-        if not found.size:
-            return dict.fromkeys(("mean_absolute_error", "rmse"), np.full(len(found), np.nan))
-        wrong = found - self.labels[member]
+        if not numbers.size:
+            return dict.fromkeys(("mean_absolute_error", "rmse"), np.full(len(numbers), np.nan))
+        wrong = numbers - self.labels[member]
         return {"mean_absolute_error": np.abs(wrong).mean(axis=1), "rmse": np.sqrt(np.square(wrong).mean(axis=1))}
 
-    def rows(self, found: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
+    def rows(self, numbers: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
         """The mean and the SD over runs of both."""
-        each = self.each(found, member)
-        return [row for metric, runs in each.items() for row in spread_rows(metric, group, runs)]
+        by_metric = self.each(numbers, member)
+        return [row for metric, runs in by_metric.items() for row in spread_rows(metric, group, runs)]
 
 
 class Losses:
     """Negative log-likelihoods of tokens, in nats."""
 
-    def each(self, found: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:  # noqa: ARG002 (as of errors)
+    def each(self, numbers: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:  # noqa: ARG002 (as of errors)
         """The mean loss of each run, and its exponential, the perplexity."""
-        losses = found.mean(axis=1) if found.size else np.full(len(found), np.nan)
+        losses = numbers.mean(axis=1) if numbers.size else np.full(len(numbers), np.nan)
         return {"loss": losses, "perplexity": _perplexity(losses)}
 
-    def rows(self, found: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
+    def rows(self, numbers: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
         """The mean and the SD over runs of the loss, and those of the perplexity.
 
         The perplexity of the mean loss is exactly the exponential of its estimate, bounds included. The SDs are those
         of the loss times this perplexity (the delta method), with a relative error of about the SD of the loss.
         """
-        (_, _, mean), *sds = rows = spread_rows("loss", group, self.each(found, member)["loss"])
+        (_, _, mean), *sds = rows = spread_rows("loss", group, self.each(numbers, member)["loss"])
         perplexity = Estimate(*_perplexity(np.array(mean)).tolist())
         scaled = ((metric.replace("loss", "perplexity"), perplexity.value * np.array(sd)) for metric, _, sd in sds)
         return [

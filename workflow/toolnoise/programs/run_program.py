@@ -210,7 +210,7 @@ def _rows(left: Outcome, whole: str, digests: list[str]) -> str:
 
 
 def _adopted(spec: Spec) -> Path:
-    """Where the outcome of a run from before the study is."""
+    """The folder with the outcome of a run from before the study."""
     return Path(spec.model.adopted) / str(spec.seed)
 
 

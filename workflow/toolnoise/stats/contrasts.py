@@ -182,8 +182,8 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
     both = len(terms) == 2 and tuple(weights) == (1, -1) and all(arm.squares for arm in arms) and arms[0] is not arms[1]
     of_sds = both and all(arm.error != 0 for arm in arms)
     if both and not all(arm.measured for arm in arms):
-        error, known = float(np.hypot(*(arm.error for arm in arms))), (arms[0].squares, arms[1].squares)
-        return Contrast(whole, error, np.inf, units, fixed, of_sds, known)
+        error, degrees = float(np.hypot(*(arm.error for arm in arms))), (arms[0].squares, arms[1].squares)
+        return Contrast(whole, error, np.inf, units, fixed, of_sds, degrees)
     if both and not all(arm.moves for arm in arms):
         return UNDECIDED._replace(value=whole, units=units, fixed=fixed)
     moves: dict[Hashable, float] = {}

@@ -22,7 +22,7 @@ Drawn = Mapping[str, Hashable]
 
 def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
     """The number of the unit of each run, by arm; units are numbered from 0 in the order of their first runs."""
-    runs = [drawn for arm in arms for drawn in arm]
+    runs = [run for arm in arms for run in arm]
     unit_of = np.arange(len(runs))
     for source in ALGORITHMIC:
         # A run shares no source that is drawn anew in it.

@@ -1,10 +1,10 @@
 """The loop over epochs: engine-neutral, one run per process.
 
 After every epoch the history records losses and accuracies and, as digests, the weights tensor by tensor: two runs can
-be compared epoch by epoch without keeping their weights. A run whose loss or weights are no longer finite ends there
-and is recorded as diverged; that is a result, not an error. An interrupted run resumes from its last checkpoint and
-ends with the same bits as without the interruption. If a recipe has several cycles, the weights after each are kept.
-With `record_steps`, the weights after steps 1, 2, 4, 8, ... are kept with their test logits.
+be compared epoch by epoch without keeping their weights. A run whose training or test loss is no longer finite ends
+there and is recorded as diverged; that is a result, not an error. An interrupted run resumes from its last checkpoint
+and ends with the same bits as without the interruption. If a recipe has several cycles, the weights after each are
+kept. With `record_steps`, the weights after steps 1, 2, 4, 8, ... are kept with their test logits.
 """
 
 import csv

@@ -88,9 +88,9 @@ def _of_base(path: str, parameters: Sequence[Parameter]) -> dict[str, np.ndarray
         if tensor is None and parameter.trainable:
             continue
         if tensor is None or tensor.shape != parameter.shape:
-            found = "no such tensor" if tensor is None else f"found shape {tensor.shape}"
+            problem = "no such tensor" if tensor is None else f"found shape {tensor.shape}"
             allowed = f"shape {parameter.shape}, as the network that starts from it"
-            raise BadInput(path, parameter.path, found, allowed)
+            raise BadInput(path, parameter.path, problem, allowed)
     return {parameter.path: trained[parameter.path] for parameter in parameters if parameter.path in trained}
 
 
@@ -153,8 +153,8 @@ def _fault(network: Any, scores: tuple[int, ...]) -> tuple[str, str]:
     shapes = [tuple(output.shape[1:]) for output in outputs]
     if shapes != [scores]:
         sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
-        wanted, each = " x ".join(map(str, scores)), "position and class" if scores[1:] else "class"
-        return f"gives outputs of shape {sizes}", f"expected one output of {wanted} logits, one for each {each}"
+        wanted, unit = " x ".join(map(str, scores)), "position and class" if scores[1:] else "class"
+        return f"gives outputs of shape {sizes}", f"expected one output of {wanted} logits, one for each {unit}"
     last = _last(outputs[0])
     if last in NO_LOGITS:
         return f"ends in a {last}", "expected logits: a last layer without an activation"

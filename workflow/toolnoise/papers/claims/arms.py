@@ -148,9 +148,9 @@ def _of_cells(
     measure: str, table: pd.DataFrame | None, arm_of: Callable[[tuple, int, int], Arm]
 ) -> Iterator[tuple[Subject, Arm]]:
     """Arms from the rows of cells, by `arm_of` of a row, its units and one degree of freedom less; see `FROM_ONE`."""
-    drawn = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
+    draw_counts = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
     for row in _rows(table, FROM_ONE.get(measure, measure)):
-        units, subject = drawn.get(row[:4], row.n_runs), Subject(*row[:4], row.group, getattr(row, "remedy", ""))
+        units, subject = draw_counts.get(row[:4], row.n_runs), Subject(*row[:4], row.group, getattr(row, "remedy", ""))
         if measure in FROM_ONE:
             row = row._replace(value=1 - row.value, ci_low=1 - row.ci_high, ci_high=1 - row.ci_low)
         yield subject, arm_of(row, units, units - 1)
@@ -197,9 +197,9 @@ def _rows(table: pd.DataFrame | None, metric: str) -> list[tuple]:
 
 def injected(place: Subject, toolings: Toolings) -> bool:
     """Whether the implementation noise of some runs is emulated."""
-    known = variant(place.variant) if place.variant else None
+    varied = variant(place.variant) if place.variant else None
     emulates = toolings.get(place.hardware, {}).get("impl_noise") == "reduction-order"
-    return emulates and known is not None and "impl" in known.varying
+    return emulates and varied is not None and "impl" in varied.varying
 
 
 class ClaimPart(NamedTuple):

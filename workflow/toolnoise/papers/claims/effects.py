@@ -221,7 +221,7 @@ def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[ClaimPart]
     if scale.linear:
         terms = [(weight, linear(arm)) for weight, arm in terms]
     elif len(terms) == 1 and terms[0][1].squares:
-        terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a test of chi squared is one of F
+        terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a chi-squared test is an F test
     pooled = contrast(terms)
     effect = Estimate(*map(scale.read, pooled.estimate)).within(*scale.limits)
     finding = None if np.isnan([pooled.error, bound]).any() else finding_of(claim, pooled, bound)

@@ -197,7 +197,7 @@ def _smallest(shown: ShownEffect) -> float:
 def _row(
     claim: Claim, side: Side, shown: ShownEffect, adjusted: float, level: float, effects: Sequence[ShownEffect]
 ) -> tuple[Any, ...]:
-    """The row of a claim or of a part; `each` are the parts that it rests on, and `level` that of one test."""
+    """The row of a claim or of a part; `effects` are the parts that it rests on, and `level` is that of one test."""
     pvalues = shown.finding.pvalues if not math.isnan(_smallest(shown)) else (math.nan, math.nan)
     verdict = _verdict(shown, adjusted)
     side_of_it, units = _needed(claim, shown, effects, level) if verdict == OPEN else ("", math.nan)

@@ -47,7 +47,7 @@ def by_first_criterion(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def about(row: Row, emulated: Sequence[str], synthetic: Sequence[str]) -> list[str | Entry]:
-    """What a row is about: tooling and framework, task, variant and their `random_seed`, and its runs."""
+    """The subject of a row: tooling and framework, task, variant and their `random_seed`, and its runs."""
     tooling = f"{style.tooling_name(row['hardware'], emulated)}, "
     tooling += style.framework_name(row["backend"], row["backend_version"])
     source = f"{style.variant_name(row['variant'])} (seed {row['random_seed']})"

@@ -1,7 +1,7 @@
-"""Continuations: what each run of a cell writes after the same beginnings, token by token, the likeliest one each time.
+"""Continuations: the text that each run of a cell writes after the same beginnings, always the likeliest next token.
 
-A beginning is the first half of a test segment. What follows has the length of the other half, so no network sees more
-tokens than in training.
+A beginning is the first half of a test segment. The continuation has the length of the other half, so no network sees
+more tokens than in training.
 """
 
 from dataclasses import replace

@@ -36,15 +36,15 @@ def of_runs(table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequen
     entropies = table[table["metric"] == "cross_entropy"]
     # `dots` computes a run's distance from the mean of its draws only for `accuracy`, so perplexity gets that name.
     perplexities = entropies.assign(metric="accuracy", value=np.exp(entropies["value"]))
-    known = dots.of_runs(pd.concat([table[table["metric"] == "churn"], perplexities]), hardware, tasks)
-    return known.replace({"metric": TOKEN_CHURN | {"accuracy_sd": "perplexity_sd"}})
+    values = dots.of_runs(pd.concat([table[table["metric"] == "churn"], perplexities]), hardware, tasks)
+    return values.replace({"metric": TOKEN_CHURN | {"accuracy_sd": "perplexity_sd"}})
 
 
 def keep_the_likeliest(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> list[str]:
     """The data sets with only the likeliest tokens kept: these have no correlation of scores."""
     shown = selection.of_tasks(table, tasks)
-    known = set(shown[shown["metric"] == "correlation_spearman"]["dataset"])
-    return [name for name in selection.unique(shown["dataset"]) if name not in known]
+    correlated = set(shown[shown["metric"] == "correlation_spearman"]["dataset"])
+    return [name for name in selection.unique(shown["dataset"]) if name not in correlated]
 
 
 def rarest(table: pd.DataFrame) -> dict[str, str]:
@@ -86,14 +86,14 @@ def of_language(shown: pd.DataFrame, emulated: bool = False) -> str:
     whole = findings.churn(shown, "algo_impl", "algo")
     if len(whole):
         return f"Two runs differ in {findings.share(whole, 'next tokens')}"
-    known = shown[(shown["metric"] == "churn") & shown["value"].notna()]
-    varied = known[known["variant"] != "control"]
+    churns = shown[(shown["metric"] == "churn") & shown["value"].notna()]
+    varied = churns[churns["variant"] != "control"]
     if len(varied):
         variants = selection.unique(varied["variant"])
         changed = findings.share(varied, "next tokens")
         if len(variants) > 1:
             return f"Single sources change {changed}"
         return f"{'Emulated noise' if emulated else style.variant_name(variants[0])} alone changes {changed}"
-    if len(known) and known["value"].max() == 0:
+    if len(churns) and churns["value"].max() == 0:
         return "With every source fixed, runs predict the same tokens"
     return "How far do runs of one language model end apart?"
