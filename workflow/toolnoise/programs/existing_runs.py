@@ -44,10 +44,7 @@ class Columns(NamedTuple):
 
 
 class ExistingRun(NamedTuple):
-    """An existing run: its arm, its own seed if that is known, its file of predictions or its metrics.
-
-    `number` is its seed in the study.
-    """
+    """An existing run: its arm, its own seed if that is known, its file of predictions or its metrics."""
 
     where: str
     arm: str
@@ -55,7 +52,7 @@ class ExistingRun(NamedTuple):
     file: str = ""
     labels: str = ""
     metrics: dict[str, float] | None = None
-    number: int = 0
+    number: int = 0  # its seed in the study
 
 
 def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_as: str | None = None) -> str:
