@@ -147,7 +147,7 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Arms:
 def _of_cells(
     measure: str, table: pd.DataFrame | None, arm_of: Callable[[tuple, int, int], Arm]
 ) -> Iterator[tuple[Subject, Arm]]:
-    """Arms from the rows of cells, by `arm_of` of a row, its units and one degree of freedom less; see `FROM_ONE`."""
+    """Arms from the rows of cells; `arm_of` gets a row (for `FROM_ONE`, 1 minus its numbers), units, and units - 1."""
     draw_counts = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
     for row in _rows(table, FROM_ONE.get(measure, measure)):
         units, subject = draw_counts.get(row[:4], row.n_runs), Subject(*row[:4], row.group, getattr(row, "remedy", ""))
