@@ -1,9 +1,9 @@
 """How much of a trained network is noise, where it comes from, and what it costs to remove.
 
 `import toolnoise as tn`, and then `tn.compare_runs`, `tn.compare_predictions`, `tn.compare_values`,
-`tn.compare_questions`, `tn.plan`, `tn.gate`, `tn.keep`, `tn.churn`, `tn.noise`, `tn.check` and `tn.read_results`.
-Bad input raises a `tn.BadInput`. No other name is for programs: others may change in any version. `__init__.pyi` has
-the types.
+`tn.compare_questions`, `tn.plan`, `tn.gate`, `tn.keep`, `tn.churn`, `tn.noise`, `tn.check` and `tn.read_results`. Bad
+input raises a `tn.BadInput`. Only these names are for programs: all others may change in any version. `__init__.pyi`
+has the types.
 """
 
 import importlib
@@ -18,15 +18,15 @@ __all__ = ["BadInput", "__version__", *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when it is asked for: `import toolnoise` costs no more than this file.
+    # Names are imported on first use: `import toolnoise` costs no more than this file.
     if name == "BadInput":
-        found = importlib.import_module("toolnoise.base.errors").BadInput
+        value = importlib.import_module("toolnoise.base.errors").BadInput
     elif name in _MODULES:
         function = getattr(importlib.import_module(f"toolnoise.api.{_MODULES[name]}"), name)
-        found = importlib.import_module("toolnoise.api").public(function)
+        value = importlib.import_module("toolnoise.api").public(function)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, found)
+    return globals().setdefault(name, value)
 
 
 def __dir__() -> list[str]:

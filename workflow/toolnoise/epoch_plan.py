@@ -14,7 +14,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
 from toolnoise.base.spec import Spec
 
-# A recipe's `last_batch` that fills it with the first examples of the next pass over the data.
+# The value of `last_batch` in a recipe that fills the batch with the first examples of the next pass over the data.
 REPEATED = "repeated"
 
 
@@ -25,8 +25,8 @@ class Plan(NamedTuple):
     B, 2] has the row and column at which the window of each zero-padded image begins. `flips` [T, B] marks the images
     that are mirrored. `slots` [T, B] has the place in the batch that each example was planned for (whatever its actual
     place). `dropout` has the key words of the run's masks. `rates` [T] has the learning rate of each step. `rest` is
-    the incomplete last batch, one step, if it is kept. `boxes` [T, B, 4] has top, left, height and width of what is
-    seen of originals; that of a negative width is mirrored before it is resized, and `flips` marks nothing.
+    the incomplete last batch, one step, if it is kept. `boxes` [T, B, 4] has top, left, height and width of the visible
+    part of each original; a part of negative width is mirrored before it is resized, and `flips` marks nothing.
     """
 
     order: np.ndarray
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
     boxes: np.ndarray | None = None
 
     def parts(self) -> tuple["Plan", ...]:
-        """The steps of whole batches, and the one of the rest."""
+        """The plan of the steps with whole batches, and that of the incomplete last batch."""
         return (self, self.rest) if self.rest else (self,)
 
     def steps(self, start: int, stop: int) -> "Plan":
@@ -50,8 +50,8 @@ class Plan(NamedTuple):
 
     def digest(self) -> str:
         """SHA-256 of all drawn parts of the plan."""
-        drawn = [array for part in self.parts() for array in (*part[:5], part.boxes) if array is not None]
-        return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in drawn)).hexdigest()
+        arrays = [array for part in self.parts() for array in (*part[:5], part.boxes) if array is not None]
+        return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in arrays)).hexdigest()
 
 
 def cycles(recipe: Mapping[str, Any]) -> int:
@@ -65,7 +65,7 @@ def cycle_length(recipe: Mapping[str, Any]) -> int:
 
 
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
-    """Batches in an epoch; an incomplete one is left out unless it is kept or filled (each epoch leaves out others)."""
+    """Batches in an epoch. An incomplete one is dropped (other examples in each epoch) unless it is kept or filled."""
     if recipe["batch_size"] > examples:
         allowed = f"at most the {examples} training examples"
         raise BadInput(f"recipe {recipe['name']}", "batch_size", f"found {recipe['batch_size']}", allowed)
@@ -76,8 +76,8 @@ def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
 def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any = None) -> Plan:
     """The plan of epoch `epoch` (from 0) on a training set of `examples` examples.
 
-    The images are higher and wider by `margin` than the window that the network sees. `draw` draws boxes of originals,
-    by the recipe's law and from the stream of each attempt.
+    The images are higher and wider by `margin` than the window that the network sees. `draw` draws the boxes of
+    originals from the recipe's distribution, with a stream for each attempt.
     """
     recipe = spec.recipe
     steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
@@ -86,7 +86,7 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any
         return streams.key(spec.study_seed, source, replicate(source, spec), *what)
 
     def drawn(number: int) -> tuple[np.ndarray, ...]:
-        """The order of a pass over the data, and of each example there its offsets, whether it is mirrored, its box."""
+        """The order of a pass over the data, and the offsets, the flip and the box of each example in it."""
         order = trained_on(spec, examples)[streams.permutation(stream("shuffle", number), examples)]
         # Augmentation is drawn per example, not per place in the order: shuffling alone changes no picture.
         offsets = streams.integers(stream("augment", number, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
@@ -103,7 +103,7 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any
     rates = learning_rates(recipe, steps, epoch)
 
     def planned(seen: list[np.ndarray], rates: np.ndarray, *what: str) -> Plan:
-        """The plan of steps, [T, B] of what they see."""
+        """The plan of steps, from their orders, offsets, flips and boxes, each [T, B, ...]."""
         slots = np.tile(np.arange(seen[0].shape[1]), (len(seen[0]), 1))
         if spec.varies("impl") and spec.hardware.impl_noise == "reduction-order":
             # The same examples in another order: the same gradient on paper, but its sum is rounded differently.
@@ -129,7 +129,7 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any
 
 
 def trained_on(spec: Spec, examples: int) -> np.ndarray:
-    """The examples that a run is trained on, int32: all of them, or where the data may vary a bootstrap sample.
+    """The examples that a run is trained on, int32: all of them, or a bootstrap sample if the data may vary.
 
     The sample is as large as the set, drawn with replacement once for the whole training.
     """

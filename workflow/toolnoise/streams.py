@@ -30,7 +30,7 @@ ANALYSIS = "analysis"
 
 
 def keys(spec: Spec) -> dict[str, dict[str, int | str]]:
-    """For each source of the run of a spec: the replicate that it is drawn for, and the key of all its streams."""
+    """The replicate of each source in the run of a spec, and the key of all streams of that source."""
     drawn_for = {source: replicate(source, spec) for source in drawn_sources(spec)}
     return {
         source: {"replicate": number, "key": f"{key(spec.study_seed, source, number):032x}"}
@@ -72,12 +72,12 @@ def truncated_normal(stream: int, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def integers(stream: int, shape: tuple[int, ...], bound: int) -> np.ndarray:
-    """int32 in [0, bound), from 32 bits each (no bound used here comes near the bias that leaves)."""
+    """int32 in [0, bound), from 32 bits each; the bias of this method is negligible for the bounds used here."""
     return below(raw(stream, int(np.prod(shape))), bound).reshape(shape)
 
 
 def permutation(stream: int, length: int) -> np.ndarray:
-    """int32 order of `range(length)`: the ranks of that many 64-bit integers."""
+    """int32 order of `range(length)`: the order that sorts as many 64-bit integers."""
     return np.argsort(raw(stream, length), kind="stable").astype(np.int32)
 
 
@@ -120,7 +120,7 @@ def _polynomial(coefficients: tuple[float, ...], at: np.ndarray) -> np.ndarray:
 
 
 def _mixed(xp: Any, value: Any) -> Any:
-    # A bijection of 32 bits in which every input bit moves every output bit about half the time (Wellons, lowbias32).
+    # A bijection of 32 bits in which every input bit changes every output bit about half the time (Wellons, lowbias32).
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
         value = xp.bitwise_xor(value, xp.right_shift(value, np.uint32(shift)))
         value = low_word(xp, value * _scalar(value, factor))

@@ -56,8 +56,8 @@ def write_npy(path: str | Path, array: np.ndarray | Rows) -> None:
 
 def _write(file: IO[bytes], array: np.ndarray | Rows) -> None:
     if isinstance(array, Rows):
-        described = np.lib.format.dtype_to_descr(np.dtype(array.dtype))
-        header = {"descr": described, "fortran_order": False, "shape": array.shape}
+        descr = np.lib.format.dtype_to_descr(np.dtype(array.dtype))
+        header = {"descr": descr, "fortran_order": False, "shape": array.shape}
         np.lib.format.write_array_header_1_0(file, header)
         for row in array.rows:
             file.write(np.ascontiguousarray(row).data)
@@ -86,27 +86,27 @@ def npz_names(path: str | Path) -> list[str]:
 
 
 def require_distinct(members: Iterable[str]) -> None:
-    """Refuse two members of an .npz for one array: NumPy would read only one of them, without a word."""
+    """Refuse an .npz with two members for one array: NumPy would silently read only one of them."""
     for name, count in Counter(name.removesuffix(".npy") for name in members).items():
         if count > 1:
             raise ValueError(f"{name} is there {count} times")
 
 
 def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.ndarray]:
-    """Read every array of an .npz file in order; those in `mapped` stay in the file, memory-mapped read-only."""
+    """Read every array of an .npz file in order; the arrays named in `mapped` are memory-mapped read-only."""
     with (
         readable(path, "a whole .npz file"),
         Path(path).open("rb") as file,
         np.lib.npyio.NpzFile(file, allow_pickle=False) as archive,
     ):
-        members = {one.name.removesuffix(".npy"): one for one in _members(path, archive.zip)}
-        # Mapped once: a map of its own for each of many small arrays takes longer than to read them.
+        members = {member.name.removesuffix(".npy"): member for member in _members(path, archive.zip)}
+        # One map serves all arrays: mapping many small arrays one by one takes longer than reading them.
         whole = np.memmap(path, np.uint8, "r") if mapped else None
         return {name: _view(whole, file, members[name]) if name in mapped else archive[name] for name in archive.files}
 
 
 class _Member(NamedTuple):
-    """An array in an .npz: its place in the file, how many bytes its own header has, and what that header says."""
+    """An array in an .npz: its place in the file, the size of its header in bytes, and the header's content."""
 
     name: str
     info: zipfile.ZipInfo
@@ -117,13 +117,13 @@ class _Member(NamedTuple):
 
 
 def _members(path: str | Path, archive: zipfile.ZipFile) -> Iterator[_Member]:
-    """The arrays of an .npz, none larger than allowed or claiming more numbers than it has: NumPy makes room first."""
+    """Yield the arrays of an .npz; refuse too large ones and false headers, for which NumPy would allocate memory."""
     require_distinct(archive.namelist())
     for info in archive.infolist():
         if info.compress_type != zipfile.ZIP_STORED:
             require_unpacked(path, info.filename, info.file_size, info.compress_size)
         with archive.open(info) as file:
-            # NumPy would read something else as bytes.
+            # NumPy would return any other content as bytes.
             if not file.peek(len(np.lib.format.MAGIC_PREFIX)).startswith(np.lib.format.MAGIC_PREFIX):
                 raise ValueError(f"{info.filename} is no array")
             shape, fortran, dtype = _header(file, info.file_size, info.filename)
@@ -134,17 +134,17 @@ def _members(path: str | Path, archive: zipfile.ZipFile) -> Iterator[_Member]:
 def _header(file: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, order and type of an .npy of this size.
 
-    One that claims more numbers than it has is refused: nobody may make room for them, or multiply them. So is one that
-    claims fewer: only at the end of a member of an .npz is its checksum compared.
+    A header that claims more numbers than the file has is refused before memory is allocated for them. A header that
+    claims fewer is refused, too: the checksum of a member of an .npz is compared only at the member's end.
     """
     version = np.lib.format.read_magic(file)
     if version not in HEADERS:
         raise ValueError(f"{name} has the .npy version {version}")
     shape, fortran, dtype = HEADERS[version](file)
-    claimed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    # A dimension of 0 makes every claim small.
-    if (claimed != there and not dtype.hasobject) or min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize:
-        raise ValueError(f"{name} claims {claimed} bytes and has {there}")
+    claimed, present = math.prod(shape) * dtype.itemsize, size - file.tell()
+    # With a dimension of 0 the product is 0, however large the others are.
+    if (claimed != present and not dtype.hasobject) or min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize:
+        raise ValueError(f"{name} claims {claimed} bytes and has {present}")
     return shape, fortran, dtype
 
 
@@ -154,7 +154,7 @@ def _view(whole: np.ndarray, file: IO[bytes], member: _Member) -> np.ndarray:
         raise ValueError(f"{member.name.removesuffix('.npy')} is compressed")
     if member.dtype.hasobject or not member.dtype.itemsize:
         raise ValueError(f"{member.name.removesuffix('.npy')} has {member.dtype}, which are no numbers")
-    # The last two fields of a zip's local header are how long what follows it is, before the member itself.
+    # The last two fields of a zip's local header are the lengths of the two fields between it and the member's content.
     file.seek(member.info.header_offset + 26)
     start = member.info.header_offset + 30 + sum(struct.unpack("<HH", file.read(4))) + member.header
     size = math.prod(member.shape) * member.dtype.itemsize
@@ -181,7 +181,7 @@ def read_npy(path: str | Path) -> np.ndarray:
 def require_kinds(
     path: str | Path, found: Mapping[str, np.ndarray], kinds: Mapping[str, tuple[str, tuple[int, ...]]]
 ) -> None:
-    """Refuse arrays of other kinds, by NumPy's letters for them, or of other numbers of dimensions."""
+    """Refuse arrays whose kind (NumPy's letter) or number of dimensions is not allowed for their name."""
     for name in kinds.keys() & found.keys():
         (letters, axes), array = kinds[name], found[name]
         if array.dtype.kind not in letters or array.ndim not in axes:
@@ -196,12 +196,12 @@ def bit_equal(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def as_bytes(array: np.ndarray) -> np.ndarray:
-    """The bytes of an array, in its order."""
+    """The bytes of an array in C order."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def arrays_that_differ(arrays_a: dict[str, np.ndarray], arrays_b: dict[str, np.ndarray]) -> Iterator[tuple[str, str]]:
-    """The names of the arrays that differ, each with the place where it first does."""
+    """The name of each array that differs, with its first difference."""
     for name in dict.fromkeys((*arrays_a, *arrays_b)):
         if name not in arrays_a or name not in arrays_b:
             yield name, "missing in one of them"
@@ -210,7 +210,7 @@ def arrays_that_differ(arrays_a: dict[str, np.ndarray], arrays_b: dict[str, np.n
 
 
 def first_element(array_a: np.ndarray, array_b: np.ndarray) -> str:
-    """The first place at which two arrays differ, with what they have there."""
+    """The first place at which two arrays differ, with both values."""
     if array_a.shape != array_b.shape or array_a.dtype != array_b.dtype:
         return f"{array_a.dtype} of shape {array_a.shape} and {array_b.dtype} of shape {array_b.shape}"
     different = as_bytes(array_a) != as_bytes(array_b)

@@ -1,11 +1,11 @@
 """Digests of code: a result is remade if the code that made it changes, and only then.
 
-A digest covers the given modules and every module that they import, at any depth and anywhere in their text, of this
-package and of the folder that the study runs in, where users' own models lie. Modules of this package count by what
-they do and not by where they lie: the syntax tree counts, without comments and docstrings, and of an import from this
-package counts which name it binds to what. So a module that moves to another room, and the imports that follow it,
-change nothing. Of users' own modules every byte counts: a result whose exact code is lost could not be explained.
-Installed packages are covered by the lock file. Nothing is imported to compute a digest.
+A digest covers the given modules and every module that they import, at any depth and anywhere in their text, from this
+package and from the folder that the study runs in, where users' own models lie. Modules of this package count by what
+they do, not by where they lie: the digest is over the syntax tree without comments and docstrings, and over the names
+and objects that imports from this package bind. So moving a module to another folder, and adapting the imports, changes
+nothing. Every byte of users' own modules counts: a result whose exact code is lost could not be explained. Installed
+packages are covered by the lock file. Nothing is imported to compute a digest.
 """
 
 import ast
@@ -26,15 +26,15 @@ from toolnoise.base.spec import ORIGINAL, ORIGINALS, Spec
 SCRIPT = ".py"
 NOTEBOOK = ".ipynb"
 PACKAGE_FILE = "__init__.py"
-# Modules that word messages or show progress, and cannot change a result: neither they nor what only they import count.
+# Modules for messages and progress, which change no result. They do not count, nor do modules that only they import.
 UNCOUNTED = ("workflow/toolnoise/base/errors.py", "workflow/toolnoise/base/progress.py")
-# What parsing raises for a text that this Python does not read. The last two are for nesting that is too deep.
+# Errors of parsing a text that this Python cannot read. The last two are for nesting that is too deep.
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Text(NamedTuple):
-    """The SHA-256 of what counts, and the modules of this package that it imports, in their order."""
+    """The SHA-256 of the code that counts, and the modules of this package that it imports, in their order."""
 
     digest: str
     modules: tuple[str, ...]
@@ -43,7 +43,7 @@ class Text(NamedTuple):
 
 
 class SourceText(NamedTuple):
-    """The SHA-256 of a source file, the names that it imports, and of a module of this package what counts of it."""
+    """The SHA-256 of a source file, the names that it imports, and the `Text` of a module of this package."""
 
     sha256: str
     imported: tuple[str, ...]
@@ -51,7 +51,7 @@ class SourceText(NamedTuple):
 
 
 def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
-    """SHA-256 over what counts of modules (dotted names), of what they import, and of other files of the repository."""
+    """SHA-256 over the counted code of modules (dotted names), over their imports and other files of the repository."""
     paths = _paths(*modules, through=False).items()
     counted = {key(path) if _is_own(path) else f"{name_of(path)} {sha256}" for path, sha256 in paths}
     counted |= {_key_of_file(file) for file in files}
@@ -60,9 +60,9 @@ def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
 
 @functools.cache
 def key(path: Path) -> str:
-    """A digest of what counts of a module of this package, and of the keys of what it imports from this package.
+    """A digest of the counted code of a module of this package, and of the keys of the modules that it imports from it.
 
-    So no circle of modules has a key, and neither has what does not count or is only a docstring, as of most packages.
+    So modules may not import one another in a circle. The key of an uncounted or an empty module is empty.
     """
     text = source_text(path).text
     assert text
@@ -86,7 +86,7 @@ def _hashed(lines: list[str]) -> str:
 
 
 def named_by(spec: Spec) -> tuple[str, ...]:
-    """The modules that a spec names: engine, model's builder and reader of originals, or what a command starts."""
+    """The modules that a spec names: engine, model's builder and reader of originals, or the scripts of a command."""
     if spec.model.adopted is not None:
         return ()
     if spec.model.command is not None:
@@ -112,16 +112,16 @@ def imports_of(notebook: str) -> tuple[str, ...]:
 
 @functools.cache
 def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
-    """The SHA-256 of each of these files, by its path in the repository or in the folder that the study runs in."""
+    """The SHA-256 of these files, modules and their imports, by path in the repository or in the study's folder."""
     named = {file: hashlib.sha256(program.path_of(file).read_bytes()).hexdigest() for file in files}
     return named | {name_of(path): source for path, source in _paths(*modules).items()}
 
 
 @functools.cache
 def _paths(*modules: str, through: bool = True) -> dict[Path, str]:
-    """The SHA-256 of the source of these modules and of all that they import, also `through` what does not count."""
+    """The SHA-256 of the source of these modules and of all their imports, also `through` uncounted modules."""
     digests: dict[Path, str] = {}
-    # A script finds the modules of its own folder, too.
+    # A script also finds the modules in its own folder.
     named = [(source_of(module), module.endswith(SCRIPT)) for module in modules]
     waiting = [(path, path.parent if is_script else None) for path, is_script in named if path]
     while waiting:
@@ -140,7 +140,7 @@ def source_of(module: str) -> Path | None:
 
     A module may be a script, by its path.
     """
-    # What programs call: no job asks the package itself for anything.
+    # The package's own names are for users' programs: no job uses them.
     if module == program.PACKAGE.name:
         return None
     if module.endswith(SCRIPT):
@@ -159,19 +159,19 @@ def name_of(path: Path) -> str:
 
 
 def _followed(module: str) -> Path | None:
-    """The source of a module whose imports are followed: of this package or of the study's folder."""
+    """The source of a module whose imports are followed: in this package or in the study's folder."""
     if module == program.PACKAGE.name:
         return None
-    # An installed package lies among others, which are not followed.
+    # Installed, this package lies beside others, which are not followed.
     internal = module.partition(".")[0] == program.PACKAGE.name
     return _source(module, (program.PACKAGE.parent if internal else Path.cwd(),))
 
 
 @functools.cache
 def source_text(path: Path) -> SourceText:
-    """A source file as it counts.
+    """A source file, with its digests and imports.
 
-    A training program may be for another Python: of a text that this one cannot read, no import is known.
+    A training program may be for another Python: a text that this one cannot read counts as one without imports.
     """
     source = path.read_bytes()
     try:
@@ -200,7 +200,7 @@ def _imported(tree: ast.Module) -> tuple[str, ...]:
 
 @functools.cache
 def _source(module: str, folders: tuple[Path, ...]) -> Path | None:
-    """Where a module's source is; None if the name is not a module (imported from one) or lies elsewhere."""
+    """The file of a module; None if the name is an object in a module, or if the module lies elsewhere."""
     for folder in folders:
         path = folder.joinpath(*module.split("."))
         for candidate in (path / PACKAGE_FILE, path.with_name(f"{path.name}.py")):
@@ -210,17 +210,17 @@ def _source(module: str, folders: tuple[Path, ...]) -> Path | None:
 
 
 def parse_python(code: str | bytes) -> ast.Module:
-    """The tree of a text that others wrote; what Python would warn of in it is its author's business."""
+    """The tree of a text that others wrote; Python's warnings about it are hidden, as they concern its author."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(code)
 
 
 def counted_text(tree: ast.Module) -> Text:
-    """What counts of code that imports modules as they lie here.
+    """The counted code of a tree; its imports are looked up in this package and in the study's folder.
 
-    The words that are hashed are equal on Python 3.11 to 3.13. Those of `ast.dump` are not: newer Pythons have further
-    fields, which are empty, and 3.12 has empty texts in f-strings; what `repr` escapes follows the edition of Unicode.
+    The hashed words are equal on Python 3.11 to 3.13. The output of `ast.dump` is not: newer Pythons have further
+    fields, which are empty, 3.12 has empty texts in f-strings, and `repr` escapes by the version of Unicode.
     """
     words: list[str] = []
     modules: list[str] = []
@@ -229,7 +229,7 @@ def counted_text(tree: ast.Module) -> Text:
         if isinstance(value, list):
             for is_own, nodes in itertools.groupby(value, _imports_own):
                 if is_own:
-                    # Their order follows from where the modules lie.
+                    # Sorted, since their order in the source follows from where the modules lie.
                     bound = sorted(itertools.chain.from_iterable(_bound(node) for node in nodes))
                     words.extend(f"{alias}={name}" for alias, name, _ in bound)
                     modules.extend(module for *_, module in bound)
@@ -253,7 +253,7 @@ def counted_text(tree: ast.Module) -> Text:
 
 
 def parts_of_notebook(source: bytes) -> tuple[ast.Module, str]:
-    """The tree of a notebook's code, as one text, and all else."""
+    """The tree of a notebook's code, all cells together, and the rest of the notebook as JSON."""
     whole = json.loads(source)
     cells = [cell for cell in whole["cells"] if cell["cell_type"] == "code"]
     code = parse_python("\n".join("".join(cell.pop("source")) for cell in cells))
@@ -261,7 +261,7 @@ def parts_of_notebook(source: bytes) -> tuple[ast.Module, str]:
 
 
 def _counted(node: ast.AST) -> Iterator[tuple[str, object]]:
-    """The parts of a node that count, without what is empty."""
+    """The parts of a node that count, without empty ones."""
     for field, part in ast.iter_fields(node):
         if field == "body" and isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             part = part[1:]
@@ -283,7 +283,7 @@ def _imports_own(node: object) -> bool:
 
 
 def _bound(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str, str]]:
-    """What an import binds to a name: something in a module or, without its name, a module."""
+    """Each name that an import binds, with an object's name and its module, or with an empty name and a module."""
     for alias in node.names:
         bound = alias.asname or alias.name
         if isinstance(node, ast.Import):

@@ -12,20 +12,20 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 PLACEHOLDERS = (*ALGORITHMIC, "out", "checkpoint")
 # A variable of the environment, such as {env:HF_TOKEN}: only its name is recorded.
 VARIABLE = "env:"
-# Not ${name}, which a shell that the command starts may know.
+# Not ${name}, which may be a variable of a shell that the command starts.
 _PLACEHOLDER = re.compile(rf"(?<!\$)\{{([a-z_]+|{VARIABLE}[^{{}}]*)\}}")
 _NAME = re.compile(rf"{VARIABLE}[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-# What is shorter stands in any log by chance, and could not be hidden there.
+# A shorter value occurs in logs by chance, and could not be hidden there.
 SHORTEST = 6
 
 
 def words(command: str, where: str = "command") -> list[str]:
-    """The words of a command line, as a shell would split it; nothing else of a shell is understood."""
+    """The words of a command line, split as a shell would split it; no other syntax of a shell is understood."""
     try:
-        found = shlex.split(command)
+        split_words = shlex.split(command)
     except ValueError as error:
         raise BadInput(where, command, f"cannot be split ({error})", "a command line with closed quotes") from None
-    return required(found, where)
+    return required(split_words, where)
 
 
 def required(words: Sequence[str], where: str = "command") -> list[str]:
@@ -34,7 +34,7 @@ def required(words: Sequence[str], where: str = "command") -> list[str]:
         raise BadInput(where, "", "no program", "such as: python train.py --seed {init}")
     for name in placeholders(words):
         if name not in PLACEHOLDERS and not _NAME.fullmatch(name):
-            allowed = ", ".join(f"{{{known}}}" for known in (*PLACEHOLDERS, f"{VARIABLE}NAME"))
+            allowed = ", ".join(f"{{{allowed_name}}}" for allowed_name in (*PLACEHOLDERS, f"{VARIABLE}NAME"))
             raise BadInput(where, "", f"unknown placeholder {{{name}}}", f"allowed: {allowed}")
     return list(words)
 
@@ -50,7 +50,7 @@ def variable_names(*texts: str) -> list[str]:
 
 
 def variables(words: Sequence[str], where: str = "command") -> dict[str, str]:
-    """The variables of the environment that a command names, by placeholder; one that cannot be used is refused."""
+    """The environment variables that a command names, by placeholder; unset and short ones are refused."""
     values = {}
     for placeholder in variable_names(*words):
         name = placeholder.removeprefix(VARIABLE)
@@ -68,4 +68,4 @@ def variables(words: Sequence[str], where: str = "command") -> dict[str, str]:
 
 def filled(words: Sequence[str], values: Mapping[str, Any]) -> list[str]:
     """A command with values in place of placeholders. A value stays within its word, whatever characters it has."""
-    return [_PLACEHOLDER.sub(lambda found: str(values[found[1]]), word) for word in words]
+    return [_PLACEHOLDER.sub(lambda match: str(values[match[1]]), word) for word in words]

@@ -21,7 +21,7 @@ FRAMEWORK = re.compile(
 )
 SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME")
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "TPU_NAME", "TPU_ACCELERATOR_TYPE")
-# What NumPy and its libraries compute by. A list of names: others that begin alike may hold secrets.
+# Settings of NumPy and its libraries. Each is named: other variables with the same prefix may hold secrets.
 NUMERICAL = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
     *("NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OPENBLAS_CORETYPE", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS"),
@@ -42,7 +42,7 @@ def impose(settings: dict[str, str]) -> dict[str, str]:
 
 
 def forget_numerical() -> None:
-    """Remove what a user has set for NumPy's libraries: it decides bits, and no tooling declares it."""
+    """Remove a user's settings for NumPy's libraries: they decide bits, and no tooling declares them."""
     for name in NUMERICAL:
         os.environ.pop(name, None)
 

@@ -1,10 +1,10 @@
-"""What the function of a job says of itself, by the types of its arguments and by a decorator.
+"""How the function of a job declares its inputs and outputs: by the types of its arguments and by decorators.
 
-Its command line and its statement follow from that: a file that is read or written, a value, or what changes no
-outcome. `JobFunction.of` reads a signature. Rules are held to it by a test.
+The job's command line and its statement follow from them. An argument is a file that is read or written, a value, or an
+aside, which changes no outcome. `JobFunction.of` reads a signature. A test compares the rules with it.
 
-Values are one line of text, `key=value key=value`: as parameters of rules and on command lines people can read them.
-A value is a plain word, or JSON. What is read is what was written: numbers keep their kind and all their digits.
+Values are one line of text, `key=value key=value`, which people can read in parameters of rules and on command lines. A
+value is a plain word, or JSON. Reading returns exactly what was written: numbers keep their kind and all digits.
 """
 
 import inspect
@@ -20,16 +20,16 @@ from typing import Annotated, Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 
-# Of values as text: a plain word.
+# A plain word in values as text.
 _WORD = re.compile(r"[A-Za-z_./][A-Za-z0-9_.,:/+@%-]*(?=\s|$)")
-# Words that JSON has for other things than texts.
+# Words that have another meaning in JSON.
 _OF_JSON = ("true", "false", "null", "NaN", "Infinity")
 _KEY = re.compile(r"([^\s=]+)=")
 _DECODER = json.JSONDecoder()
 
 
 class File(NamedTuple):
-    """How an argument names files; those beside a file are read too, by a name or by a suffix in place of its own."""
+    """How an argument names files; `beside` has the names, or suffixes, of files beside each that are read, too."""
 
     written: bool = False
     several: bool = False
@@ -39,13 +39,13 @@ class File(NamedTuple):
 
 # A cell or a pair of toolings, by the names in its path.
 PlaceNames = Annotated[Sequence[str], "place"]
-# Several words, and values as key=value text. What has none of these types is JSON.
+# Several words, and values as key=value text. An argument with none of these types is JSON.
 Words = Annotated[Sequence[str], "words"]
 Values = Annotated[Mapping[str, Any], "values"]
 
 Input = Annotated[str, File()]
 Inputs = Annotated[list[str], File(several=True)]
-# A dump with its index, the records of runs with their weights, or with all that a run leaves, and a profile's record.
+# A dump with its index, the records of runs with their weights, or with all files of a run, and a profile's record.
 Dump = Annotated[str, File(beside=(".json",))]
 Dumps = Annotated[list[str], File(several=True, beside=(".json",))]
 RunRecord = Annotated[str, File(beside=("weights.npz",))]
@@ -57,20 +57,20 @@ Output = Annotated[str, File(written=True)]
 Outputs = Annotated[list[str], File(written=True, several=True)]
 TimedOutput = Annotated[str, File(written=True, timed=True)]
 
-# What changes no outcome: it is in no digest and no statement.
+# An argument that changes no outcome: it is in no digest and no statement.
 Aside = Annotated[str, "aside"]
 AsideNumber = Annotated[int, "aside"]
 
-# What follows from the parameters: it is on no command line.
+# An argument that follows from the parameters: it is on no command line.
 Implied = Annotated[Any, "implied"]
 
 Files = dict[str, Any]  # the files of a job by its arguments
-# From a job's parameters and its first output: the files from outside of the study that it was made from.
+# Maps a job's parameters and its first output to the files outside of the study that the output was made from.
 FromOutside = Callable[[dict[str, Any], str], Iterable[dict[str, Any]]]
 
 
 def outside(files: FromOutside) -> Callable[[Callable], Callable]:
-    """Mark a function whose outputs come from outside of the study; `files` lists what they come from."""
+    """Mark a function whose outputs come from outside of the study; `files` lists their sources."""
 
     def mark(function: Callable) -> Callable:
         function.from_outside = files
@@ -90,7 +90,7 @@ def unrepeatable(why: str) -> Callable[[Callable], Callable]:
 
 
 class JobFunction(NamedTuple):
-    """A function that does a job, with its arguments: values, files and what is aside, by name."""
+    """A function that does a job, with its arguments by name: values, files and asides."""
 
     function: Callable[..., Any]
     values: Mapping[str, inspect.Parameter]
@@ -99,7 +99,7 @@ class JobFunction(NamedTuple):
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "JobFunction":
-        """What a signature says."""
+        """Read the signature of a function."""
         values, files, aside = {}, {}, {}
         types = typing.get_type_hints(function, include_extras=True)
         for name, parameter in inspect.signature(function).parameters.items():
@@ -138,12 +138,12 @@ class JobFunction(NamedTuple):
 
 
 def annotation_of(parameter: inspect.Parameter) -> Any:
-    """What the type of an argument says besides its values."""
+    """The first extra of an argument's `Annotated` type, if it has one."""
     return next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
 
 
 def option(argument: str) -> str:
-    """The option of an argument, without its dashes, which is the role of its files in statements."""
+    """The option of an argument without its dashes, which is also the role of its files in statements."""
     return argument.replace("_", "-")
 
 
@@ -157,7 +157,7 @@ def _listed(value: str | list[str]) -> list[str]:
 
 
 def values_as_text(values: Mapping[str, Any]) -> str:
-    """Values as text: the name first, then by their keys, so that the order in a file changes nothing."""
+    """Values as text: `name` first, the others sorted by key, so that the order in a file changes nothing."""
     return " ".join(f"{key}={_value(values[key])}" for key in sorted(values, key=lambda key: (key != "name", key)))
 
 
@@ -168,14 +168,14 @@ def _value(value: Any) -> str:
 
 
 def values_in_text(line: str, option: str) -> dict[str, Any]:
-    """The values in a text, which an option of the command line gave."""
+    """The values in the text of a command-line option."""
     values: dict[str, Any] = {}
     position = 0
     while position < len(line):
-        found = _KEY.match(line, position)
-        if not found or found[1] in values:
+        match = _KEY.match(line, position)
+        if not match or match[1] in values:
             raise BadInput("command line", option, f"found {line[position:][:60]!r}", "key=value, each key once")
-        values[found[1]], position = _parsed_value(line, found.end(), option)
+        values[match[1]], position = _parsed_value(line, match.end(), option)
         if line[position : position + 1] not in ("", " "):
             raise BadInput("command line", option, f"found {line[position:][:60]!r}", "a space between values")
         position += 1

@@ -54,7 +54,7 @@ def write(path: str | Path, columns: Columns, rows: Iterable[Sequence[Value]]) -
         writer.writerow([_text(kind, cell) for kind, cell in zip(columns.values(), row, strict=True)])
     content = text.getvalue()
     if (size := len(content.encode())) > files.LARGEST_TEXT:
-        # Nobody could read it.
+        # `read` would refuse it.
         raise BadInput(path, "", f"would have {size} bytes", f"at most {files.LARGEST_TEXT}; split the study")
     files.write_text(path, content)
 
@@ -66,13 +66,13 @@ def read(paths: str | Path | Sequence[str | Path], columns: Columns) -> pd.DataF
 
 
 def table(path: str | Path) -> tuple[Columns, list[list[Value]]]:
-    """The columns and the rows of a metric file of any kind: of its columns, those of an estimate have numbers."""
+    """The columns and the rows of a metric file of any kind; only the columns of an estimate are read as numbers."""
     lines = _lines(path)
     where, names = next(lines)
     if len(set(names)) < len(names):
         raise BadInput(path, where, "found a column twice", "each column once")
-    known = ESTIMATE if ESTIMATE.keys() <= set(names) else {}
-    columns = {name: known.get(name, str) for name in names}
+    numbers = ESTIMATE if ESTIMATE.keys() <= set(names) else {}
+    columns = {name: numbers.get(name, str) for name in names}
     return columns, _typed(path, lines, columns)
 
 
@@ -84,14 +84,14 @@ def collect(kind: str, columns: Implied, metrics: Inputs, *, out: Output) -> Non
 
 
 def part_of(group: str) -> str:
-    """What a row covers, by its group: `all` examples, a `class` (its index) or a `group` (its name)."""
+    """The examples that a row covers, by its group: `all` examples, a `class` (its index) or a `group` (its name)."""
     if group == "all":
         return "all"
     return "class" if group.isascii() and group.isdigit() else "group"
 
 
 def of_label(table: pd.DataFrame, label_of: Mapping[str, str]) -> pd.DataFrame:
-    """A table in which data sets with many labels, given with one of them, have the rows of that one, as if alone."""
+    """A table with the rows of only one label, as if it were the only one, for each data set in `label_of`."""
     starts = [f"{label_of[dataset]}:" if dataset in label_of else "" for dataset in table["dataset"]]
     groups = [(group, start) for group, start in zip(table["group"], starts, strict=True) if group.startswith(start)]
     chosen = table[list(map(str.startswith, table["group"], starts))] if len(table) else table
@@ -105,7 +105,7 @@ def _text(kind: type, cell: Value) -> str:
 
 
 def _all_rows(paths: Iterable[str | Path], columns: Columns) -> list[list[Value]]:
-    """The rows of several files; no two of them differ in their numbers alone."""
+    """The rows of several files; two rows that differ only in floats are refused."""
     named = [place for place, kind in enumerate(columns.values()) if kind is not float]
     seen: set[tuple[Value, ...]] = set()
     every_row = []
@@ -121,16 +121,16 @@ def _all_rows(paths: Iterable[str | Path], columns: Columns) -> list[list[Value]
 
 
 def _rows(path: str | Path, columns: Columns) -> list[list[Value]]:
-    lines = _lines(path)
-    _check_header(path, next(lines)[1], columns)
-    rows = _typed(path, lines, columns)
+    numbered_lines = _lines(path)
+    _check_header(path, next(numbered_lines)[1], columns)
+    rows = _typed(path, numbered_lines, columns)
     if not rows:
         raise BadInput(path, "", "no rows", "expected at least one below the column names")
     return rows
 
 
 def _lines(path: str | Path) -> Iterator[tuple[str, list[str]]]:
-    """The names of the columns, then the fields of each row, which are as many; each with where it stands."""
+    """The names of the columns, then the fields of each row, which must be as many; each with its line."""
     with files.readable(path, "a metric file"):
         version, _, body = files.read_bytes(path).decode().partition("\n")
     if version != VERSION:
@@ -158,16 +158,16 @@ def _typed(path: str | Path, lines: Iterable[tuple[str, list[str]]], columns: Co
     ]
 
 
-def _check_header(path: str | Path, found: Sequence[str], columns: Columns) -> None:
+def _check_header(path: str | Path, names: Sequence[str], columns: Columns) -> None:
     allowed = f"the columns are {', '.join(columns)}"
     for column in columns:
-        if column not in found:
+        if column not in names:
             raise BadInput(path, column, "column missing", allowed)
-    for column in found:
+    for column in names:
         if column not in columns:
             raise BadInput(path, column, "unexpected column", allowed)
-    if tuple(found) != tuple(columns):
-        raise BadInput(path, "columns", f"found {', '.join(found)}", allowed)
+    if tuple(names) != tuple(columns):
+        raise BadInput(path, "columns", f"found {', '.join(names)}", allowed)
 
 
 def _cell(path: str | Path, where: str, kind: type, text: str) -> Value:

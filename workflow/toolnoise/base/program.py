@@ -1,7 +1,7 @@
-"""Where the program's files are: in a clone, or in an installed package, which carries what the package reads besides.
+"""Where the program's files are: in a clone, or in an installed package with copies of the repository's files.
 
-A file of the program has one name, its path in the repository. Statements use that name wherever the program lies. Here
-is also how a process of the program starts, and that it ends with the one that started it.
+A file of the program has one name, its path in the repository. Statements use that name wherever the program lies. This
+module also has the command of a process of the program, and can end a process together with its parent.
 """
 
 import os
@@ -11,15 +11,15 @@ from pathlib import Path, PurePosixPath
 
 _PR_SET_PDEATHSIG = 1
 PACKAGE = Path(__file__).parents[1]
-# Where the repository has the package.
+# The path of the package in the repository.
 NAME = "workflow/toolnoise"
-# The folder of an installed package that has the repository's other files, in the same order; setup.py makes it.
+# The folder of an installed package with the repository's other files, in the same layout; setup.py makes it.
 CARRIED = PACKAGE / "carried"
 ROOT = CARRIED if CARRIED.is_dir() else PACKAGE.parents[1]
 
 
 def path_of(name: str) -> Path:
-    """The path of a file of the program, whether it is there or not."""
+    """The path of a file of the program, whether it exists or not."""
     plain = PurePosixPath(name)
     return PACKAGE / plain.relative_to(NAME) if plain.is_relative_to(NAME) else ROOT / plain
 
@@ -33,13 +33,13 @@ def registries() -> tuple[str, ...]:
 def python(module: str, *arguments: str) -> list[str]:
     """The command that runs a module of this environment.
 
-    With -P: Python would first look for modules in the folder that it starts in, and import the `yaml.py` of a study.
+    Without -P, Python would look for modules in its working folder first, and import the `yaml.py` of a study.
     """
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def snakefile() -> Path:
-    """The Snakefile, for `snakemake --snakefile`; beside it lies the profile that Snakemake takes unasked."""
+    """The Snakefile, for `snakemake --snakefile`; Snakemake's default profile lies beside it."""
     return ROOT / "Snakefile"
 
 
@@ -55,6 +55,6 @@ def end_with(parent: int, number: int = signal.SIGKILL) -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
-        # It may have ended before.
+        # The parent may have ended already.
         if os.getppid() != parent:
             os._exit(1)

@@ -19,7 +19,7 @@ class _Lines:
             sys.stderr.write(f"{text}\n")
 
     def flush(self) -> None:
-        """Show what is written."""
+        """Show the written lines."""
         sys.stderr.flush()
 
 

@@ -1,9 +1,9 @@
-"""Scratch files: what a process writes before it is whole, and the right to make an output.
+"""Scratch files, which hold an output until it is complete, and locks on the right to make an output.
 
 The writer of a scratch file holds a lock on it. The system drops the lock when the writer ends, however that happens.
-So everyone can tell whether the writer is alive, also on another machine that shares the file system. What nobody holds
-is removed by the next job of the same output, or by `toolnoise audit --repair`. Where a file system has no locks,
-nothing counts as left behind.
+So any process can tell whether the writer is alive, even on another machine that shares the file system. Scratch files
+that no process holds are removed by the next job of the same output, or by `toolnoise audit --repair`. On a file system
+without locks, no file counts as abandoned.
 """
 
 import fcntl
@@ -18,12 +18,12 @@ from pathlib import Path
 
 from toolnoise.base.errors import BadInput
 
-# `.weights.npz.13gkcno8.npz`, as tempfile names it; `.weights.npz.lock`; a folder that is filled.
+# Names of scratch: `.weights.npz.13gkcno8.npz` (from tempfile), `.weights.npz.lock`, a folder `.making-13gkcno8`.
 RANDOM = "[a-z0-9_]{8}"
 LOCK = ".lock"
 FOLDER = ".making-"
 SCRATCH = re.compile(rf"\.(?P<of>.+?)\.{RANDOM}(?P<suffix>\.[^.]*)?|\..+{re.escape(LOCK)}|{FOLDER}{RANDOM}", re.DOTALL)
-# The longest time for which someone who only looks may hold a lock.
+# The longest time, in seconds, for which a process that only looks may hold a lock.
 LOOKING = 0.2
 
 
@@ -41,13 +41,13 @@ def file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def folder(within: Path, prefix: str = FOLDER) -> Iterator[Path]:
-    """Make a scratch folder; it is removed at the end, and before it this user's that killed processes left."""
-    for left in within.glob(f"{prefix}*"):
+    """Make a scratch folder and remove it at the end; first remove this user's folders left by killed processes."""
+    for abandoned in within.glob(f"{prefix}*"):
         with suppress(OSError):
-            # A person's folder may begin alike.
-            if re.fullmatch(RANDOM, left.name.removeprefix(prefix)) and left.lstat().st_uid == os.geteuid():
-                _remove(left)
-    # Someone who cleans may take it away before it is held.
+            # A person's own folder may begin with the same prefix.
+            if re.fullmatch(RANDOM, abandoned.name.removeprefix(prefix)) and abandoned.lstat().st_uid == os.geteuid():
+                _remove(abandoned)
+    # Another process that cleans up may remove the folder before it is locked.
     while True:
         scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=within))
         handle = os.open(scratch, os.O_RDONLY | os.O_CLOEXEC)
@@ -63,7 +63,7 @@ def folder(within: Path, prefix: str = FOLDER) -> Iterator[Path]:
 
 @contextmanager
 def claim(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold the right to make `path`, in a folder that is there; who comes second is refused, or waits."""
+    """Hold the right to make `path`, whose folder must exist; a second process is refused, or waits."""
     lock = path.with_name(f".{path.name}{LOCK}")
     started = time.monotonic()
     while True:
@@ -91,7 +91,7 @@ def is_held(path: str | Path) -> bool:
     except OSError:
         return False
     try:
-        # Two who look at once do not see each other.
+        # A shared lock: two processes that look at once do not see each other.
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return True
@@ -102,8 +102,8 @@ def is_held(path: str | Path) -> bool:
 
 def is_scratch(name: str) -> bool:
     """Whether a file or a folder may be scratch, by its name."""
-    found = SCRATCH.fullmatch(name)
-    return bool(found) and (not found["of"] or (found["suffix"] or "") == Path(found["of"]).suffix)
+    match = SCRATCH.fullmatch(name)
+    return bool(match) and (not match["of"] or (match["suffix"] or "") == Path(match["of"]).suffix)
 
 
 def remove_abandoned(path: Path) -> None:
@@ -122,7 +122,7 @@ def clean(root: Path) -> list[Path]:
         for name in (*folders, *names)
         if is_scratch(name) and (name in names or name.startswith(FOLDER))
     ]
-    return [one for one in sorted(paths) if _remove(one)]
+    return [path for path in sorted(paths) if _remove(path)]
 
 
 def _made(path: Path) -> tuple[Path, int]:
@@ -134,7 +134,7 @@ def _made(path: Path) -> tuple[Path, int]:
 
 
 def hold(handle: int, path: Path, how: int = fcntl.LOCK_EX) -> bool:
-    """Take the lock of an open file or folder; false if it has been taken away meanwhile."""
+    """Take the lock of an open file or folder; false if it has been removed meanwhile."""
     try:
         fcntl.flock(handle, how)
     except BlockingIOError:
@@ -142,12 +142,12 @@ def hold(handle: int, path: Path, how: int = fcntl.LOCK_EX) -> bool:
     except OSError:
         # A file system without locks.
         return True
-    held = os.fstat(handle)
+    status = os.fstat(handle)
     try:
-        return os.path.samestat(held, path.stat())
+        return os.path.samestat(status, path.stat())
     except FileNotFoundError:
-        # On a network a new file may be seen late; what was taken away has no name left.
-        return held.st_nlink > 0
+        # On a network file system a new file may appear late; a removed file has no name left.
+        return status.st_nlink > 0
 
 
 def _remove(path: Path) -> bool:

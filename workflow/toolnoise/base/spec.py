@@ -1,7 +1,7 @@
 """A spec: everything that may influence a run or a measurement, except data and code, which have their own digests.
 
-It keeps its JSON whole, read-only, so it is written as it was read; what code asks of it has a name. It may be a
-stranger's: for a key that it lacks, or a part of another kind, `read` raises what Python raises.
+A spec keeps its whole JSON, read-only, so it is written as it was read; the parts that code uses are fields. A spec may
+come from a stranger: for a missing key, or a part of another kind, `read` raises Python's own error.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, fields
 from types import MappingProxyType
 from typing import Any, Self
 
-# What reads data that keeps originals, and nothing else; the entry of such data has this `stored_size`.
+# The module that reads data sets of originals and no others; the entry of such a data set has this `stored_size`.
 ORIGINALS, ORIGINAL = "toolnoise.datasets.readers.originals", "original"
 
 
@@ -19,15 +19,15 @@ class _Read:
 
     @classmethod
     def read(cls, value: Mapping[str, Any]) -> Self:
-        """From JSON; a field with a default may lack there."""
-        asked = (one.name for one in fields(cls)[1:] if one.default is MISSING or one.name in value)
-        found = {key: _field(key, value[key]) for key in asked}
-        return cls(MappingProxyType(value), **found)
+        """Read JSON, in which a field with a default may be missing."""
+        names = (field.name for field in fields(cls)[1:] if field.default is MISSING or field.name in value)
+        parts = {key: _field(key, value[key]) for key in names}
+        return cls(MappingProxyType(value), **parts)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedPart(_Read):
-    """What the study has a name for."""
+    """A part that has a name in the study."""
 
     name: str
 
@@ -46,7 +46,7 @@ class Model(NamedPart):
     builder: str | None = None  # of a network, as module:function
     command: str | None = None  # of a program
     adopted: str | None = None  # the folder of runs
-    outcome: str | None = None  # the kind of what a program leaves
+    outcome: str | None = None  # the kind of outcome that a program leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,16 @@ class Hardware(NamedPart):
 
 @dataclass(frozen=True, slots=True)
 class VariantPart(NamedPart):
-    """What varies between the runs of a cell."""
+    """A variant: the sources that may vary between the runs of a cell."""
 
     varying: tuple[str, ...]
-    bit_after: int | None = None  # the epochs after which a bit is moved
-    bit_tensor: str | None = None  # the tensor that it is moved in; without it, any kernel
+    bit_after: int | None = None  # the number of epochs after which a bit is moved
+    bit_tensor: str | None = None  # the tensor whose bit is moved; if None, any kernel
 
 
 @dataclass(frozen=True, slots=True)
 class Spec(_Read):
-    """Of one run; or of a measurement of cost, which has images and steps instead of a data set."""
+    """The spec of one run, or of a measurement of cost, which has images and steps instead of a data set."""
 
     study_seed: int
     model: Model
@@ -76,13 +76,13 @@ class Spec(_Read):
     recipe: Mapping[str, Any]
     variant: VariantPart
     seed: int
-    draw: int | None = None  # of what is fixed, in a cell that has several
+    draw: int | None = None  # the draw of the fixed sources, in a cell with several draws
     dataset: DataPart | None = None
     images: Mapping[str, int] | None = None
     steps: Mapping[str, int] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """What `read` reads."""
+        """The JSON that `read` reads."""
         return dict(self.json)
 
     def varies(self, source: str) -> bool:

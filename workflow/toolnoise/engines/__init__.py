@@ -1,4 +1,4 @@
-"""Engines: the only place that trains with a framework, one module for each, on one class."""
+"""Engines: the only modules that train with a framework, one for each framework, all with the same base class."""
 
 import importlib
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class EpochResult(NamedTuple):
 
 
 def decay(path: str, recipe: dict[str, Any]) -> float:
-    """The L2 coefficient of a trained tensor: its multiple that is added to its gradient."""
+    """The L2 coefficient of a trained tensor: this multiple of the tensor is added to its gradient."""
     spared = _kind(path) in ("gamma", "beta") and not recipe["decay_normalisation"]
     spared = spared or not {*path.split("/")}.isdisjoint(recipe.get("undecayed", ()))
     return 0 if spared else recipe["weight_decay"]

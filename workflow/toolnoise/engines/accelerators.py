@@ -1,4 +1,4 @@
-"""Accelerators: the devices of a machine, as its drivers name them, and which of them a tooling means.
+"""Accelerators: the devices of a machine, as its drivers name them, and the choice of the one that a tooling names.
 
 Nothing here needs a framework, so `doctor` works where none is installed. An engine gets the device names from its
 framework and chooses among them by the same rule.
@@ -38,11 +38,11 @@ def is_called(wanted: str, name: str) -> bool:
 
     A slice of a GPU (MIG) has fewer cores than the GPU and matches only a tooling that names MIG.
     """
-    given, sought = (re.findall(r"[A-Z0-9]+", text.upper()) for text in (name, wanted))
-    places = range(len(given) - len(sought) + 1)
-    if sought and "MIG" in given and "MIG" not in sought:
+    words, sought = (re.findall(r"[A-Z0-9]+", text.upper()) for text in (name, wanted))
+    places = range(len(words) - len(sought) + 1)
+    if sought and "MIG" in words and "MIG" not in sought:
         return False
-    return any(given[place : place + len(sought)] == sought for place in places)
+    return any(words[place : place + len(sought)] == sought for place in places)
 
 
 def choose(tooling: dict[str, Any], names: Sequence[str]) -> int:
@@ -85,10 +85,10 @@ def tpu() -> list[str]:
 def _from_nvidia_smi() -> list[Gpu]:
     query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,uuid", "--format=csv,noheader,nounits"]
     try:
-        asked = subprocess.run(query, capture_output=True, text=True, check=True, timeout=30)
+        answer = subprocess.run(query, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return []
-    rows = csv.reader(asked.stdout.splitlines(), skipinitialspace=True)
+    rows = csv.reader(answer.stdout.splitlines(), skipinitialspace=True)
     return [Gpu(*row) for row in rows if len(row) == len(Gpu._fields)]
 
 

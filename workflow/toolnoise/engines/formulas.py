@@ -11,13 +11,13 @@ operation rounded to float32 in this order:
 
 RISE is 1 - beta, taken from the float32 nearest to beta, as TensorFlow's kernel ResourceApplyAdam does. It is not the
 float32 nearest to 1 - beta: for 0.999 the two are 1.3 parts in 100,000 apart. That is far more than rounding, and
-enough to make two frameworks part like two seeds (docs/frameworks.md). The powers of the betas are computed once, in
-float64, and rounded.
+enough to drive two frameworks as far apart as two seeds (docs/frameworks.md). The powers of the betas are computed
+once, in float64, and rounded.
 
-A tooling with `formulas: shipped` uses what its framework ships instead. In PyTorch that is torch.optim's Adam, which
+A tooling with `formulas: shipped` uses its framework's own optimisers instead. PyTorch has torch.optim's Adam, which
 divides by the second bias correction before it adds epsilon, and its SGD, which multiplies by the rate after the
-momentum. JAX ships no optimiser: there it is Keras's Adam, with the float32 nearest to 1 - beta; its SGD is the one
-above. TensorFlow's kernels are the ones above.
+momentum. JAX ships no optimiser: it uses Keras's Adam, with the float32 nearest to 1 - beta, and the SGD above.
+TensorFlow's kernels follow the formulas above.
 
 Loss scaling is for float16, whose smallest number is larger than many gradients. The loss is multiplied by a power of
 two and the gradients are divided by it again, so no bit is lost. The scale follows Keras's LossScaleOptimizer, which

@@ -21,7 +21,7 @@ GLIBC = {"M_MMAP_MAX": (-4, 0), "M_TRIM_THRESHOLD": (-1, 2**31 - 1), "M_TOP_PAD"
 
 
 class Framework(abc.ABC):
-    """What an engine needs before it has a network; a subclass for each framework sets it up."""
+    """The part of an engine that needs no network; each framework has a subclass that sets it up."""
 
     # Keras's backend, which is also the name of the module and of the engine.
     framework: str
@@ -77,7 +77,7 @@ class Framework(abc.ABC):
         """The environment variables that a tooling sets for the framework, which need not be installed."""
 
     def _import(self) -> tuple[Any, Any]:
-        """Import the framework and Keras without what they would import for others, other frameworks among it."""
+        """Import the framework and Keras without packages that training never uses, such as other frameworks."""
         others = [name for name in FRAMEWORKS if name != self.framework]
         optional = [name for name in (*UNUSED, *self.unused, *others) if name not in sys.modules]
         sys.modules.update(dict.fromkeys(optional))
@@ -140,8 +140,8 @@ def keep_freed_memory() -> bool:
     """Keep freed memory for the next step; return whether the C library supports it.
 
     A training step on a CPU needs the same large arrays each time. By default the C library maps and unmaps each of
-    them anew, and the system clears every page at its first touch, which takes longer than many a kernel on it. No bit
-    depends on this setting.
+    them anew, and the system clears every page at its first touch, which takes longer than many kernels. No bit depends
+    on this setting.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     return mallopt is not None and {mallopt(*setting) for setting in GLIBC.values()} == {1}

@@ -95,8 +95,8 @@ class Engine(KerasEngine):
         """The result of a function with these tensors in the model's variables, and the variables' values after it."""
         weights = self.model.weights
         with self.keras.StatelessScope(state_mapping=[(weight, tensors[weight.path]) for weight in weights]) as scope:
-            given = function()
-        return given, {weight.path: scope.get_current_value(weight) for weight in weights}
+            result = function()
+        return result, {weight.path: scope.get_current_value(weight) for weight in weights}
 
     def batches(self, split: Split) -> Iterator[np.ndarray]:
         """The batches, the last one padded: XLA compiles for one size."""
@@ -143,12 +143,12 @@ class Engine(KerasEngine):
         size = 2 ** (max(FEWEST_STEPS, self._steps, count) - 1).bit_length()
         planned = plan.order, plan.offsets, plan.flips, plan.slots, part.steps, part.rates
         planned = [_filled(values, size) for values in planned]
-        given = self.jax.device_put((planned, part.images, part.labels, plan.dropout))
+        inputs = self.jax.device_put((planned, part.images, part.labels, plan.dropout))
         left_out = self.jax.numpy.array(self.slots[LOSS_SCALE][formulas.LEFT_OUT] if self.loss_scaled else 0)
         carried = self.tensors, self.slots, *map(self.jax.numpy.array, sums)
         try:
             for number in [count] if self._loops else range(count):
-                carried = self._advance(carried, number, *given, left_out)
+                carried = self._advance(carried, number, *inputs, left_out)
         except self.jax.errors.JaxRuntimeError as error:
             line = str(error).strip().splitlines()[0]
             if "determinis" not in line:
@@ -159,8 +159,8 @@ class Engine(KerasEngine):
         self.tensors = {path: tensors[path] for path in self.tensors}
         return Sums(*map(np.asarray, summed))
 
-    def _loop(self, carried, count, *given):  # noqa: ANN001, ANN002, ANN202 (symbolic arrays)
-        return self.jax.lax.fori_loop(0, count, lambda number, carried: self._step(carried, number, *given), carried)
+    def _loop(self, carried, count, *inputs):  # noqa: ANN001, ANN002, ANN202 (symbolic arrays)
+        return self.jax.lax.fori_loop(0, count, lambda number, carried: self._step(carried, number, *inputs), carried)
 
     def _step(self, carried, number, planned, pixels, targets, dropout, left_out):  # noqa: ANN001, ANN202
         jnp, (tensors, slots, loss_sum, correct) = self.jax.numpy, carried
@@ -230,7 +230,7 @@ class Engine(KerasEngine):
         return array.at[places].get(mode="promise_in_bounds")
 
     def _set(self, tensor: Any, values: np.ndarray) -> Any:
-        # A copy: training reuses its memory.
+        # A copy, since training reuses the memory.
         return self.jax.numpy.array(values, tensor.dtype)
 
 

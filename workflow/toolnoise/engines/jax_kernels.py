@@ -1,9 +1,9 @@
 """Max-pooling in JAX, where XLA's is slow on a CPU.
 
-Max-pooling of windows side by side has the numbers and gradients of XLA's own, which visits windows one by one and so
-takes half of a step of smallcnn. Here all windows are compared at once, place by place. As in XLA, the first of the
-largest pixels gets a window's gradient. Unlike there, NaN stays NaN, and the sign of a zero does not depend on the
-program around.
+For windows side by side, it gives the numbers and gradients of XLA's max-pooling, which visits windows one by one and
+so takes half of a step of smallcnn. Here all windows are compared at once, place by place. As in XLA, the first of the
+largest pixels gets a window's gradient. Unlike in XLA, NaN stays NaN, and the sign of a zero does not depend on the
+surrounding program.
 """
 
 from functools import partial, reduce
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def install_pooling(jax: Any, backend: Any) -> None:
-    """Let Keras's backend pool like this wherever windows lie side by side in pictures with their channels last."""
+    """Make Keras's backend use `side_by_side` if windows lie side by side in images with their channels last."""
     if not isinstance(backend.nn.max_pool, partial):
         backend.nn.max_pool = partial(_max_pool, jax, backend.nn.max_pool)
 

@@ -30,7 +30,7 @@ EVALUATION_BATCH = 512
 class Chunk(NamedTuple):
     """Steps to train: the part's images and labels on the device, and its plan.
 
-    For each step, its number since training began, [T], and its learning rate and powers of Adam's betas, [T, 3].
+    `steps` [T] numbers the steps since training began; `rates` [T, 3] has their learning rates and Adam's powers.
     """
 
     images: Any
@@ -48,7 +48,7 @@ class Sums(NamedTuple):
 
 
 class KerasEngine(Framework):
-    """Trains one Keras model in this process: training needs nothing else of a framework than its methods."""
+    """Trains one Keras model in this process; its methods are all that training needs of a framework."""
 
     # Whether the framework trains the model's variables themselves.
     trains_variables = True
@@ -64,10 +64,10 @@ class KerasEngine(Framework):
         with self.keras.StatelessScope(initialize_variables=self.trains_variables):
             self.model = builder(shape, classes, **options)
             initializers = {variable.path: variable._initializer for variable in self.model.weights}
-            # What they would draw is never used, and drawing it takes as long as all else here.
+            # Their draws are never used, and drawing takes as long as everything else here.
             for variable in self.model.weights:
                 variable._initializer = self.keras.initializers.Zeros()
-        # Logits that differ by less than half precision resolves would tie, and the lower class would win.
+        # In half precision, logits with a very small difference would tie, and the lower class would win.
         for layer in reversed(self.model.layers):
             layer.dtype_policy = "float32"
             if layer.weights:
@@ -132,13 +132,13 @@ class KerasEngine(Framework):
         """Compile everything that training and evaluating need."""
 
     def restore(self, state: State) -> None:
-        """Take weights, slots and step; either all slots are given, or none, and then they are zero."""
+        """Take weights, slots and step; if the state has no slots, all are zero."""
         for path, tensor in self.tensors.items():
             self.tensors[path] = self._set(tensor, state.weights[path])
         for slot, tensors in self.slots.items():
-            given = state.slots[slot] if state.slots else None
+            values = state.slots[slot] if state.slots else None
             for path, tensor in tensors.items():
-                tensors[path] = self._set(tensor, given[path] if given else np.zeros(tuple(tensor.shape)))
+                tensors[path] = self._set(tensor, values[path] if values else np.zeros(tuple(tensor.shape)))
         self.step = state.step
 
     @abc.abstractmethod
@@ -148,9 +148,9 @@ class KerasEngine(Framework):
     def epoch(self, plan: Plan, at: Collection[int] = (), then: Callable[[], None] = lambda: None) -> EpochResult:
         """Train one epoch: in one compiled call, or in one for each part of streamed data.
 
-        After each number of its steps in `at` the state is that of so many steps, and `then` is called, which must not
-        change it. The epoch ends with the same bits as without. Adam's powers are computed here, so the device keeps no
-        step count.
+        After each number of steps in `at`, the engine has the state after that step and calls `then`, which must not
+        change it. The epoch ends with the same bits as without these calls. Adam's powers are computed here, so the
+        device keeps no step count.
         """
         # The sums continue from part to part, so they round as if there were one part.
         sums, before = Sums(np.float32(0), np.int32(0)), self.step
@@ -172,7 +172,7 @@ class KerasEngine(Framework):
 
     @abc.abstractmethod
     def _train(self, part: Chunk, sums: Sums) -> Sums:
-        """Train the steps of a part; return the given sums continued."""
+        """Train the steps of a part; return the sums with these steps added."""
 
     def _parts(self, plan: Plan) -> Iterator[tuple[Any, Any, Plan]]:
         if self.held:
@@ -196,7 +196,7 @@ class KerasEngine(Framework):
 
     def _augmented(self, pixels: Any, indices: Any, offsets: Any, flips: Any) -> Any:
         """A batch, cropped and mirrored: pixels are moved and never computed, so all engines give the same bits."""
-        # Where a plan has neither crops nor mirrored images, what follows would move every pixel to where it is.
+        # Without crops and mirrored images, the code below would leave every pixel where it is.
         if not self.outcome.augmentable or self._stays(pixels):
             return self._gathered(pixels, indices)
         ops, pad = self.keras.ops, self.recipe["crop"]
@@ -224,7 +224,7 @@ class KerasEngine(Framework):
         return np.concatenate([scores for _, scores in self.scores(split)])
 
     def scores(self, split: Split) -> Iterator[tuple[slice, np.ndarray]]:
-        """Batch by batch, the places of units and their scores: those of a large vocabulary do not fit into memory."""
+        """The places of units and their scores, by batch: all scores of a large vocabulary do not fit into memory."""
         start = 0
         for images in self.batches(split):
             scores = unit_scores(split.outcome, self.values_of(self._forward(images)))[: len(split.labels) - start]
@@ -232,11 +232,11 @@ class KerasEngine(Framework):
             start += len(scores)
 
     def _answers(self, logits: Any, highest: Callable[..., Any]) -> Any:
-        """The class of each unit: that of the highest score, or with many labels 1 where yes is likelier than no."""
+        """The class of each unit: the one with the highest score; with many labels, 1 if yes is likelier than no."""
         return highest(logits, -1) if self.outcome.scores_each_class else self.keras.ops.cast(logits > 0, "int32")
 
     def _losses_of_odds(self, labels: Any, odds: Any) -> Any:
-        """The cross-entropy of each of many labels, from the log-odds of yes, in a form that overflows nowhere."""
+        """The cross-entropy of each of many labels, from the log-odds of yes, in a form that never overflows."""
         ops, (yes, no) = self.keras.ops, smoothed(self.recipe["label_smoothing"], 2)
         targets = ops.where(labels > 0, np.float32(yes), np.float32(no))
         return ops.relu(odds) - odds * targets + ops.log1p(ops.exp(-ops.abs(odds)))
@@ -246,18 +246,18 @@ class KerasEngine(Framework):
         return np.zeros((1, *shape), np.int32 if len(self.shape) == 1 else np.float32)
 
     def _at_once(self, split: Split) -> int:
-        """The examples of a batch that is evaluated: fewer where each has many units, whose scores need memory."""
+        """The batch size of evaluation: smaller if each example has many units, whose scores need memory."""
         return max(1, EVALUATION_BATCH // split.units)
 
     def batches(self, split: Split) -> Iterator[np.ndarray]:
-        """The middles of all images in batches; after the last image others may follow, to fill the batch."""
+        """The middles of all images in batches; other images may fill the last batch."""
 
         def read(start: int) -> np.ndarray:
             return split.middle(slice(start, start + at_once))
 
         at_once = self._at_once(split)
         starts = range(0, len(split), at_once)
-        # Beside one batch there is nothing to read ahead, and a thread costs as much as the logits of small images.
+        # With one batch there is nothing to read ahead, and a thread takes as long as the logits of small images.
         return ahead(read, starts) if len(starts) > 1 else map(read, starts)
 
     def weights(self) -> Weights:

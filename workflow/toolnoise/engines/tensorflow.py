@@ -50,8 +50,8 @@ class Engine(KerasEngine):
         if self.tooling["accelerator"] == "cpu":
             tf.config.set_visible_devices([], "GPU")
         if self.tooling.get("portable"):
-            # The estimate that `rsqrt` refines is the maker's, and an ordinary division would become one. The first is
-            # for batch normalisation, the second for Keras.
+            # `rsqrt` refines an estimate that differs by processor maker, and a plain division would become an `rsqrt`.
+            # The first module is for batch normalisation, the second for Keras.
             math_ops = importlib.import_module("tensorflow.python.ops.math_ops")
             for module in (math_ops, self.keras.src.backend.tensorflow.math):
                 module.rsqrt = lambda values: tf.math.divide_no_nan(1.0, tf.sqrt(values))
@@ -90,7 +90,7 @@ class Engine(KerasEngine):
             reason = str(error).partition(".")[0]
             problem = f"TensorFlow cannot connect to the {names[place]} ({reason})"
             raise self._refusal("device", problem, "a TensorFlow built for TPUs") from None
-        # For the rest of the process: everything is created there from now on.
+        # Entered for the rest of the process, so everything is created on the TPU.
         tf.device("/TPU:0").__enter__()
         self._jit_compile = True
         return {"device": names[place]}
@@ -157,7 +157,7 @@ class Engine(KerasEngine):
                 logits = self._logits(images, training=True)
                 loss = tf.reduce_mean(self._losses(labels, logits))
                 objective = loss * self._loss_scale() if self.loss_scaled else loss
-            # Of a table of embeddings only the rows that were read have one.
+            # A table of embeddings has gradients only for the rows that were read.
             gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(objective, trained)]
             # Adam's powers count the updates made.
             made = step - (self._left_out() - left_out) if self.loss_scaled else step
@@ -184,7 +184,7 @@ class Engine(KerasEngine):
 
     def _update(self, gradients, rate, powers):  # noqa: ANN001, ANN202
         tf, adam = self.tf, self.recipe["optimizer"] == "adam"
-        # Once for all tensors: what each of them makes anew is traced and optimised anew.
+        # Made once for all tensors: each new constant would be traced and optimised again.
         betas = {"beta1": BETA_1, "beta2": BETA_2, "epsilon": EPSILON}
         numbers = betas if adam else {"momentum": self.recipe["momentum"]}
         shared = {name: tf.constant(float(number)) for name, number in numbers.items()}

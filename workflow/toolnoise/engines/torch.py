@@ -174,7 +174,7 @@ class Engine(KerasEngine):
     def _update(
         self, trained: list[Any], gradients: tuple[Any, ...], rate: np.float32, powers: np.ndarray, update: int
     ) -> None:
-        """Move the trained tensors and their slots, in the update of that number since training began."""
+        """Move the trained tensors and their slots; `update` is the number of this update since training began."""
         torch = self.torch
         rates = [rate * np.float32(rate_factor(path, self.recipe)) for path in self.trainable]
         for path, tensor, gradient in zip(self.trainable, trained, gradients, strict=True):
@@ -188,8 +188,8 @@ class Engine(KerasEngine):
             sizes = [rate * np.sqrt(1 - powers[1]) / (1 - powers[0]) for rate in rates]
             torch._foreach_lerp_(m, gradients, RISE_1)
             torch._foreach_lerp_(v, torch._foreach_mul(gradients, gradients), RISE_2)
-            # IEEE 754 fixes the square root, but MKL's differs by maker, in any of its branches.
-            exact = self.tooling.get("portable") and [torch.from_numpy(np.sqrt(each.numpy())) for each in v]
+            # IEEE 754 fixes the square root, but MKL's differs by processor maker, in all of its branches.
+            exact = self.tooling.get("portable") and [torch.from_numpy(np.sqrt(values.numpy())) for values in v]
             spread = exact or torch._foreach_sqrt(v)
             torch._foreach_add_(spread, EPSILON)
             torch._foreach_addcdiv_(trained, m, spread, [float(-size) for size in sizes])
@@ -208,13 +208,13 @@ class Engine(KerasEngine):
 
         plain = {"foreach": False, "weight_decay": 0, "maximize": False}
         for place, (tensor, gradient, rate) in enumerate(zip(trained, gradients, rates, strict=True)):
-            given = [tensor], [gradient], *([slot[place]] for slot in slots)
+            tensors = [tensor], [gradient], *([slot[place]] for slot in slots)
             if self.recipe["optimizer"] == "adam":
                 betas = {"beta1": BETA_1, "beta2": BETA_2, "eps": EPSILON}
                 counted = [self.torch.tensor(float(update - 1))]
-                adam(*given, [], counted, amsgrad=False, lr=float(rate), **betas, **plain)
+                adam(*tensors, [], counted, amsgrad=False, lr=float(rate), **betas, **plain)
             else:
-                sgd(*given, momentum=self.recipe["momentum"], lr=float(rate), dampening=0, nesterov=False, **plain)
+                sgd(*tensors, momentum=self.recipe["momentum"], lr=float(rate), dampening=0, nesterov=False, **plain)
 
     def _loss_scale(self, sign: int = 1) -> Any:
         return formulas.scale_bits(self.slots[LOSS_SCALE][formulas.DOUBLINGS], sign).view(self.torch.float32)

@@ -1,12 +1,11 @@
-"""PyTorch without what Keras does around the calls of layers and in scans, with the same bits.
+"""PyTorch without Keras's own work around the calls of layers and in scans, with the same bits.
 
-Keras checks and casts what a layer gets, carries masks, and tells the layers inside whether they train: in Python, at
-every step, which takes longer than all arithmetic of a small network. Where there is nothing to cast, to carry or to
-tell, a layer's own function gives the same bits.
+Keras checks and casts a layer's inputs, carries masks, and passes on whether the network trains. It does so in Python
+at every step, which takes longer than all arithmetic of a small network. If none of this is needed, a layer's own
+function gives the same bits.
 
-In a scan Keras takes one position after another by an index, and the gradient of each is an array of the whole
-sequence, mostly zeros: half of a step of `lstm`. Here the sequence is taken apart at once, and its gradient put
-together at once.
+In a scan Keras indexes one position after another. The gradient of each is an array of the whole sequence, mostly
+zeros, which takes half of a step of `lstm`. Here the sequence is split once, and its gradient is joined once.
 """
 
 from collections.abc import Callable
@@ -23,27 +22,27 @@ def forward(keras: Any, model: Any) -> Callable[[Any, bool], Any]:
     def called(inputs: Any, training: bool) -> Any:
         def function_of(operation: Any) -> Callable[..., Any]:
             trains = isinstance(operation, keras.layers.Layer) and operation._call_has_training_arg
-            told = {"training": training} if trains else {}
-            # A layer's default may be among what the network keeps for its call.
-            return lambda *given, **named: operation.call(*given, **named | told)
+            options = {"training": training} if trains else {}
+            # The options that the network keeps for a call may include the layer's default.
+            return lambda *arguments, **named: operation.call(*arguments, **named | options)
 
-        given = model._run_through_graph(model._standardize_inputs(inputs), operation_fn=function_of)
-        return given[0] if isinstance(given, list | tuple) and len(given) == 1 else given
+        outputs = model._run_through_graph(model._standardize_inputs(inputs), operation_fn=function_of)
+        return outputs[0] if isinstance(outputs, list | tuple) and len(outputs) == 1 else outputs
 
     return called
 
 
 def _is_plain(keras: Any, operation: Any) -> bool:
-    """Whether Keras has nothing to do around an operation, such as an addition or a layer of which all of this holds.
+    """Whether Keras has nothing to do around an operation: a plain layer, or no layer at all, such as an addition.
 
-    No other layer is inside, it makes no mask, nobody changed how it is called, and it computes in single precision.
+    A plain layer has no layers inside, makes no mask, keeps Keras's `__call__`, and computes in single precision.
     """
     base, kind = keras.layers.Layer, type(operation)
     if not isinstance(operation, base):
         return True
     is_kerass = kind.__module__.partition(".")[0] == "keras"
     makes_masks = isinstance(operation, keras.layers.Masking) or getattr(operation, "mask_zero", False)
-    # Keras's own hand masks on; one of another's may make them.
+    # Keras's own layers pass masks on; the layers of others may make masks.
     if makes_masks or not (is_kerass or kind.compute_mask is base.compute_mask):
         return False
     is_alone = not list(operation._flatten_layers(include_self=False))
@@ -51,7 +50,7 @@ def _is_plain(keras: Any, operation: Any) -> bool:
 
 
 def install_scan(torch: Any, keras: Any) -> None:
-    """Let Keras's backend scan sequences like this, from their start to their end."""
+    """Make Keras's backend use `_scan` for sequences that are read from start to end."""
     core = keras.src.backend.torch.core
     if not isinstance(core.scan, partial):
         core.scan = partial(_scan, torch, keras, core.scan)
@@ -73,7 +72,7 @@ def _scan(  # noqa: ANN202
     tree, tensor, made = keras.tree, keras.ops.convert_to_tensor, []
     carried = tree.map_structure(tensor, init)
     nothing = [torch.zeros_like(start) for start in tree.flatten(carried)]
-    for each in zip(*(tensor(values).unbind() for values in tree.flatten(xs)), strict=True):
-        carried, result = function(carried, tree.pack_sequence_as(xs, each))
+    for position in zip(*(tensor(values).unbind() for values in tree.flatten(xs)), strict=True):
+        carried, result = function(carried, tree.pack_sequence_as(xs, position))
         made.append(nothing if result is None else result)
     return carried, tree.map_structure(lambda *results: torch.stack(results), *made)

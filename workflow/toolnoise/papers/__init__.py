@@ -1,1 +1,1 @@
-"""Papers: a folder for each question that a paper asked; nothing in the kernel needs it."""
+"""Papers: a module or a folder for each question that a paper asked."""

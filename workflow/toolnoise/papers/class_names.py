@@ -19,8 +19,8 @@ def write(dataset: str, data: Input, *, out: Output) -> None:
 
 
 def names_in(files: Sequence[str | Path], dataset: str) -> list[str]:
-    """The names of a data set's classes in metric files, by label, to be drawn; none if they are numbers."""
+    """The names of a data set's classes in metric files, by label, escaped for figures; empty if they are numbers."""
     rows = metric_files.read(files, LABELS)
     names = rows[rows["dataset"] == dataset]["name"].tolist()
-    # Matplotlib takes a text between two dollars for a formula, and an SVG may not have signs that cannot be printed.
+    # Matplotlib reads a text between two dollars as a formula, and an SVG may not have unprintable characters.
     return [] if all(name.isdigit() for name in names) else [escaped(name).replace("$", r"\$") for name in names]

@@ -1,15 +1,15 @@
-"""The numbers of the figure `per_class`: each class's SD with what answers two questions about it.
+"""The numbers of the figure `per_class`: each class's SD, with the tests of two questions about it.
 
-Is it above what independent errors give? That is a chi-square test of the SD against `independent`, the SD that the
-class would have if its examples erred as often as they do, but independently. Is the class unlike all classes together,
-for its errors? That is the test of its SD over theirs (`formulas.groups`); `alike_low` to `alike_high` is the range
-of the class's SD in 95 % of studies in which it is not. Both are adjusted for the number of classes (Holm). Where
-errors are independent, the first test finds a class above in 1 to 5 % of studies of ten classes (46 to 1,000 examples
-each, 5 to 12 runs).
+Is the SD above that of independent errors? A chi-square test compares it with `independent`, the SD that the class
+would have if its examples erred as often as they do, but independently. Is the class unlike all classes together, given
+its error rate? The ratio of its SD to theirs is tested (`formulas.groups`); `alike_low` to `alike_high` is the range of
+the class's SD in 95 % of studies in which it is not. Both are adjusted for the number of classes (Holm). Where errors
+are independent, the first test finds a class above in 1 to 5 % of studies of ten classes (46 to 1,000 examples each, 5
+to 12 runs).
 
-Of data sets with many labels, figures by sub-group show one label, as the paper's tables, beside all of them together:
-Zhuang et al. train 40 labels of CelebA at once. Their code counts the errors of all labels together; the counts of
-their table 3 and the SDs of their table 5 are those of one.
+For data sets with many labels, figures by sub-group show one label, like the paper's tables, beside all labels
+together: Zhuang et al. train 40 labels of CelebA at once. Their code counts the errors of all labels together, but the
+counts of their table 3 and the SDs of their table 5 are those of one label.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ TOGETHER = "all labels"
 def judged(
     stability: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
 ) -> pd.DataFrame:
-    """A row per variant and class: its SD with interval, what it would be, whether it is `above` and how `unlike`."""
+    """A row per variant and class: its SD with interval, the expected SDs, whether it is `above` and how `unlike`."""
 
     def of(metric: str, part: str = "class") -> pd.DataFrame:
         return selection.select(stability, paths, metric, hardware, tasks, part)
@@ -60,7 +60,7 @@ def judged(
 def unlike(rows: pd.DataFrame) -> np.ndarray:
     """Whether each `ratio` is noisier or steadier than its null, or neither, from its adjusted `pvalue`.
 
-    Over several draws the p-value is that of the most extreme draw, and the range that of the mean over draws: both
+    Over several draws the p-value is that of the most extreme draw, and the range is that of the mean over draws: both
     must agree.
     """
     outside = (rows["ratio"] < rows["null_low"]) | (rows["ratio"] > rows["null_high"])
@@ -69,13 +69,13 @@ def unlike(rows: pd.DataFrame) -> np.ndarray:
 
 
 def ranges(runs: pd.DataFrame) -> pd.DataFrame:
-    """The lowest and highest accuracy of a run on each class and on all, under the first variant in which all varies.
+    """The lowest and highest accuracy of a run by class and on all, under the first variant in which everything varies.
 
     `runs` are rows of accuracy of one tooling and task.
     """
     spread = runs[runs["metric"] == "accuracy"].groupby(["variant", "group"], sort=False)["value"]
-    found = spread.agg(low="min", high="max", runs="count").reset_index()
-    varying = found.groupby("variant", sort=False).filter(lambda rows: (rows["high"] > rows["low"]).any())
+    extremes = spread.agg(low="min", high="max", runs="count").reset_index()
+    varying = extremes.groupby("variant", sort=False).filter(lambda rows: (rows["high"] > rows["low"]).any())
     variants = selection.unique(varying["variant"])
     first = next((name for name in (*EVERY, *variants) if name in variants), "")
     return varying[varying["variant"] == first]
@@ -115,9 +115,9 @@ def of_groups(judged: pd.DataFrame) -> str:
 def apart(
     table: pd.DataFrame, tasks: Sequence[Sequence[str]], label_of: Mapping[str, str]
 ) -> tuple[pd.DataFrame, list[list[str]]]:
-    """A table and tasks, each data set of `label_of` as two: the one of its label, and that of all labels together.
+    """A table and tasks, with each data set of `label_of` as two: one of its label, and one of all labels together.
 
-    The groups of both are sub-groups, and `all`: the label on all examples, and all labels on all examples.
+    Both have the sub-groups, and `all` for all examples.
     """
     if not label_of:
         return table, [list(task) for task in tasks]

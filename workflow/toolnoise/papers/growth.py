@@ -1,16 +1,16 @@
 """How far apart two runs from one start are, step by step.
 
-Two runs with the same algorithmic draws are bit-equal but for what is compared: the tooling, the order of summation, or
-one bit. After each recorded step there are four distances between them:
+Two runs with the same algorithmic draws differ only in the compared cause: the tooling, the order of summation, or one
+bit. After each recorded step there are four distances between them:
 
 * `l2_unit`, between the unit-norm vectors of trained weights. Independent directions have the square root of 2.
-* `movement`, between the ways that the weights have gone since the start, over the root mean square of their lengths.
-  Runs that go independent ways have the square root of 2, however near to their common start they stay.
+* `movement`, between the displacements of the weights since the start, over the root mean square of their lengths. Runs
+  that move independently have the square root of 2, however near to their common start they stay.
 * `logits`, between the logits of some test examples, over the root mean square of their lengths.
 * `churn`, the share of these examples on which the runs predict different classes.
 
-Starts are the independent units. A distance varies by factors, so its mean and its interval are those of its logarithm,
-over the starts whose runs have parted: a moved bit that no gradient reaches changes nothing else.
+Starts are the independent units. A distance varies by factors, so its mean and its interval are those of its logarithm.
+They are over the starts whose runs have parted: a moved bit that no gradient reaches changes nothing else.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class Course(NamedTuple):
 def course(
     first: Mapping[int, Mapping[str, np.ndarray]], other: Mapping[int, Mapping[str, np.ndarray]], trained: Sequence[str]
 ) -> Course:
-    """The course of two runs, from what each recorded: by step, its tensors and its `logits`."""
+    """The course of two runs, from the tensors and the `logits` that each recorded, by step."""
     starts = [_vector(run[0], trained) for run in (first, other)]
     apart = {name: np.zeros(len(first)) for name in (*DISTANCES, CHURN)}
     for place, step in enumerate(first):
@@ -111,8 +111,8 @@ def measure(
         starts = by_cell.get(cell, {})
         courses = _courses(starts, by_cell.get(reference, {}))
         if not courses:
-            found = f"no finished run of {cell} and {reference} from one start"
-            raise BadInput(f"{model}/{dataset}/{hardware}", "seeds", found, "equal seeds")
+            problem = f"no finished run of {cell} and {reference} from one start"
+            raise BadInput(f"{model}/{dataset}/{hardware}", "seeds", problem, "equal seeds")
         examples = len(next(run for of_start in starts.values() for run in of_start).recorded()[0]["logits"])
         names = *cell, reference.hardware, reference.variant
         rows += [

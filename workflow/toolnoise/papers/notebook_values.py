@@ -1,7 +1,7 @@
-"""What a notebook is given of a study besides metric files: the toolings and tasks that it shows, and what it takes.
+"""The values that a notebook gets besides metric files: the toolings and tasks that it shows, and those it `takes`.
 
-Table 1 of Zhuang et al. lists the algorithmic sources in general; ours has what each source of noise is in a study, by
-its recipes, models and toolings, and the variants in which it may vary.
+Table 1 of Zhuang et al. lists the algorithmic sources in general; ours describes each source of noise in a study, by
+its recipes, models and toolings, with the variants that vary it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from toolnoise.study.variants import variant
 
 Task = tuple[str, str]
 Uses = list[tuple[str, list[str]]]
-# The algorithmic sources in the paper's order; then the noise of the implementation, and what a variant must ask for.
+# The algorithmic sources in the paper's order, implementation noise, and the sources that only special variants vary.
 ORDER = ("init", "augment", "shuffle", "dropout", "impl", "data", "bit")
 ON_REQUEST = ("data", "bit")
 NOISE = {
@@ -26,7 +26,7 @@ NOISE = {
     "reduction-order": "emulated: the order of the examples within each batch",
     "none": "none",
 }
-# In the order of the labels: batches.meta.txt of CIFAR-10's archive, the README of Fashion-MNIST.
+# In the order of the labels, from batches.meta.txt of CIFAR-10's archive and the README of Fashion-MNIST.
 NAMES = {
     "cifar10": ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
     "fashion-mnist": ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot"),
@@ -34,14 +34,14 @@ NAMES = {
 
 
 def recipe_differences(model: str, dataset: str, recipe: dict[str, Any]) -> list[str]:
-    """In words, how a task's recipe differs from the paper's; nothing if it does not, or if the paper has no such task.
+    """How a task's recipe differs from the paper's, in words; empty if it does not, or if the paper has no such task.
 
-    The paper has two, as the families `paper` and `authors` of resources/recipes.yaml: its text and its code do not
-    agree. The published numbers come from the code, so the text's recipe is a difference, too, where the code has
+    The paper has two recipes, the families `paper` and `authors` of resources/recipes.yaml: its text and its code do
+    not agree. The published numbers come from the code, so the text's recipe is a difference, too, if the code has
     another.
     """
-    known = config.registered("recipes")
-    text, code = (known.get(config.recipe_for(family, model, dataset, known)) for family in ("paper", "authors"))
+    recipes = config.registered("recipes")
+    text, code = (recipes.get(config.recipe_for(family, model, dataset, recipes)) for family in ("paper", "authors"))
     if text is None or code is None:
         return []
     changed = [] if recipe["epochs"] in (text["epochs"], code["epochs"]) else [f"epochs ({recipe['epochs']})"]
@@ -70,7 +70,7 @@ def sources(study: Study, figure: Figure) -> list[list[Any]]:
 
 
 def class_names(entry: dict[str, Any], registry: dict[str, Any]) -> list[str]:
-    """The names by label; none if only the data have them, or if they are numbers."""
+    """The names by label; empty if only the data have them, or if they are numbers."""
     return list(next((names for name, names in NAMES.items() if checksums(registry[name]) == checksums(entry)), ()))
 
 
@@ -81,7 +81,7 @@ def names_of_classes(study: Study, figure: Figure) -> dict[str, list[str]]:
 
 
 class SourceUse(NamedTuple):
-    """A source of noise: its uses, each with the places that have it (none: all have it), and the variants."""
+    """A source of noise: its uses, each with its places (empty: all places), and the variants that vary the source."""
 
     name: str
     uses: Uses
@@ -158,7 +158,7 @@ def _named(chosen: Collection[Task], tasks: Collection[Task]) -> Iterator[str]:
             yield from (f"{model}/{dataset}" for model, other in chosen if other == dataset)
 
 
-# By the names in `takes` of a kind.
+# The values that a kind of figure may take, by their names in its `takes`.
 TAKEN = {
     "batch_sizes": lambda study, figure: dict(
         sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks)
@@ -172,7 +172,7 @@ TAKEN = {
 
 
 def values(study: Study, figure: Figure) -> dict[str, Any]:
-    """What a notebook is given besides metric files."""
+    """The values that a notebook gets besides metric files."""
     kind = KINDS[figure.notebook]
     taken = {name: TAKEN[name](study, figure) for name in kind.takes}
     if kind.category == FIGURES:

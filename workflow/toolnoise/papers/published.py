@@ -1,9 +1,9 @@
-"""The paper's numbers compared with a study's own, whether they agree, and how what was run differs.
+"""The paper's numbers compared with a study's own: whether they agree, and how the runs differ.
 
 A number is compared with the study's number of the same model, data set and variant, on the same tooling or, if the
 study has not run that, on another with an accelerator of the same kind. The two agree if the published number is within
 the range expected if both are draws from the same distribution: in 95 % of cases such a range contains the value of
-another study with `others` runs. Of that study only the published numbers are available, not its runs.
+another study with `others` runs. Only the published numbers of that study are available, not its runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ from toolnoise.study.variants import variant
 
 
 class Conditions(NamedTuple):
-    """What of a study matters to a comparison, besides its metric files.
+    """The conditions of a study that matter to a comparison, besides its metric files.
 
     `accelerators` maps its toolings to their kind of accelerator, `emulated` are those whose implementation noise is
-    emulated, `differences` maps model/dataset to how its recipe differs from the paper's. Of a data set with many
-    labels, tables 3 and 5 are about the one in `label_of`.
+    emulated, `differences` maps model/dataset to how its recipe differs from the paper's. `label_of` maps a data set
+    with many labels to the label that tables 3 and 5 are about.
     """
 
     accelerators: Mapping[str, str]
@@ -44,7 +44,7 @@ class BesidePublished(NamedTuple):
     """A published number and, if the study has one, its own with the range for the published one.
 
     `n_runs`, `hardware` and `variant` are those of the study's number, `differs_by` is how these and its recipe differ
-    from what was published.
+    from the published ones.
     """
 
     number: Number
@@ -73,11 +73,11 @@ def compare(
 ) -> list[BesidePublished]:
     """Pair each published number with the corresponding number in a study's metric files."""
     labels = data["dataset"].map(lambda dataset: dataset in conditions.label_of) & data["group"].str.endswith(":all")
-    asked = data[labels & (data["label"] == "all")].groupby("dataset")["group"].nunique().to_dict()
+    label_counts = data[labels & (data["label"] == "all")].groupby("dataset")["group"].nunique().to_dict()
     stability, data = (metric_files.of_label(table, conditions.label_of) for table in (stability, data))
     spreads = {number[1:5]: number for number in numbers if number.metric == "accuracy_sd" and number.item == "table2"}
     return [
-        _classes(number, data, asked)
+        _classes(number, data, label_counts)
         if number.metric == "classes"
         else _compared(number, spreads, conditions, stability, data, overhead)
         for number in numbers
@@ -96,8 +96,8 @@ def _compared(
         return _counted(number, data)
     timed = number.metric == "kernel_ratio"
     rows = _times(number, overhead) if timed else _rows(number, stability)
-    found = [rows[rows["hardware"] == name] for name in conditions.toolings(number.hardware)]
-    row = next((mine.iloc[0] for mine in found if not mine.empty), None)
+    by_tooling = [rows[rows["hardware"] == name] for name in conditions.toolings(number.hardware)]
+    row = next((mine.iloc[0] for mine in by_tooling if not mine.empty), None)
     if row is None:
         return BesidePublished(number)
     ours, runs, others = Estimate(row["value"], row["ci_low"], row["ci_high"]), int(row["n_runs"]), number.n_runs
@@ -107,7 +107,7 @@ def _compared(
         spread = sds[(sds["hardware"] == row["hardware"]) & (sds["variant"] == row["variant"])].iloc[0]["value"]
         ours = mean_range(ours.value, spread, runs, theirs.amount, int(others)).within(*METRICS[number.metric].range)
     elif number.metric.endswith("_sd"):
-        highest = METRICS[number.metric].range[1] * np.sqrt(1 + 1 / (int(others) - 1))  # of a sample SD, by n - 1
+        highest = METRICS[number.metric].range[1] * np.sqrt(1 + 1 / (int(others) - 1))  # of a sample SD, with n - 1
         ours = sd_range(ours.value, runs, int(others)).within(0, highest)
     elif number.metric.endswith("_sd_ratio") and number.group != LARGEST:
         ours = sd_ratio_range(ours.value, runs, int(others))
@@ -124,7 +124,7 @@ def _differences(number: Number, conditions: Conditions, hardware: str, ran: str
 
 
 def _rows(number: Number, stability: pd.DataFrame) -> pd.DataFrame:
-    """The study's rows for a published number, on any tooling; the one to take comes first."""
+    """The study's rows for a published number, on any tooling; the preferred row comes first."""
     rows = stability[(stability["metric"] == number.metric) & stability["variant"].isin(number.variants)]
     for column in ("model", "dataset"):
         rows = rows[rows[column] == getattr(number, column)]
@@ -146,11 +146,11 @@ def _times(number: Number, overhead: pd.DataFrame | None) -> pd.DataFrame:
     return rows[rows["model"] == number.model]
 
 
-def _classes(number: Number, data: pd.DataFrame, asked: Mapping[str, int]) -> BesidePublished:
-    """The number of classes, or of labels where an example has many."""
+def _classes(number: Number, data: pd.DataFrame, label_counts: Mapping[str, int]) -> BesidePublished:
+    """The number of classes, or of labels if an example has many."""
     classes = set(data[data["dataset"] == number.dataset]["label"]) - {"all"}
-    found = float(asked.get(number.dataset, len(classes)))
-    return BesidePublished(number, Estimate(found, found, found)) if found else BesidePublished(number)
+    count = float(label_counts.get(number.dataset, len(classes)))
+    return BesidePublished(number, Estimate(count, count, count)) if count else BesidePublished(number)
 
 
 def _counted(number: Number, data: pd.DataFrame) -> BesidePublished:
@@ -159,10 +159,10 @@ def _counted(number: Number, data: pd.DataFrame) -> BesidePublished:
     count = rows[(rows["group"] == number.group) & (rows["label"] == number.label)]["count"]
     if count.empty:
         return BesidePublished(number)
-    found = float(count.iloc[0])
+    amount = float(count.iloc[0])
     if number.metric == "count":
-        return BesidePublished(number, Estimate(found, found, found))
-    share = found / float(whole[whole["label"] == "all"]["count"].iloc[0])
+        return BesidePublished(number, Estimate(amount, amount, amount))
+    share = amount / float(whole[whole["label"] == "all"]["count"].iloc[0])
     digit = 0.1 ** len(number.value.partition(".")[2]) / SCALES[number.unit]  # the last printed digit
     return BesidePublished(number, Estimate(share, share - digit, share + digit))
 

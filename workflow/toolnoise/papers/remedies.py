@@ -37,7 +37,7 @@ from toolnoise.stats.jackknife import (
     standard_error,
 )
 
-# Rows are of a remedy for noise, or of `single` runs without one.
+# Each row is about a remedy for noise, or about `single` runs without one.
 REMEDIES: Columns = {**CELL, "remedy": str, **MEASURE}
 
 # Each is 0 for equal runs, except correlation, which is 1. The paper does not say which correlation it uses.
@@ -47,7 +47,7 @@ SINGLE = "single"  # runs without a remedy
 
 
 class Measured(NamedTuple):
-    """Measures of some runs: accuracy and cross-entropy of each run, [S]; the rest of their pairs.
+    """Measures of some runs: accuracy and cross-entropy of each run, [S]; the others over pairs of runs.
 
     Correlations are distances, 1 - r. `equal` states whether the logits of the runs are bit-equal.
     """

@@ -20,7 +20,7 @@ from toolnoise.dumps.prediction_dump import Predictor
 from toolnoise.study import runs
 from toolnoise.study.remedies import PLAIN, Remedy, View, remedy
 
-# Whole batches of every engine: each image is computed in the same batch as in the ordinary dump.
+# A multiple of every engine's batch: each image is computed in the same batch as in the ordinary dump.
 PART = 1024
 
 
@@ -86,7 +86,7 @@ def each_view(
 
 
 def _each_view_of_split(part: Split, views: list[View], beyond: np.ndarray) -> Iterator[tuple[View, np.ndarray]]:
-    """Each view of some examples. Originals are decoded again for each place that a view shows of them."""
+    """Each view of some examples; originals are decoded again for each window that a view shows."""
     if part.boxes is None:
         yield from each_view(part.images, part.margin, views, beyond)
         return

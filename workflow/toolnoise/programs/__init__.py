@@ -1,1 +1,1 @@
-"""Existing training programs in a study: their runs, what these leave, their gate and measures; adopted runs."""
+"""Existing training programs in a study: their runs, outcomes, gate and measures; adopted runs."""

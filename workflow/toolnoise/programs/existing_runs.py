@@ -28,15 +28,15 @@ from toolnoise.study import config, strict_yaml
 
 FIELD = re.compile(r"\{(\w+)\}")
 SEED, ARM, FILE, LABELS = "seed", "arm", "file", "labels"
-# The smallest probability that has a logarithm as a float32.
+# The smallest normal float32, which stands for smaller probabilities: 0 has no logarithm.
 TINY = np.finfo(np.float32).tiny
-# A study's seeds begin at 1: 0 is the replicate of what may not vary.
+# A study's seeds begin at 1: 0 is the replicate of a source that may not vary.
 STUDY_SEEDS = range(1, 1 << 31)
 RENUMBERED = "Their seeds are numbered from 1 in their order; each origin.json has the run's own."
 
 
 class Columns(NamedTuple):
-    """The columns of a table that say which arm and which seed a run has, and which are its metrics."""
+    """The columns of a table that have a run's arm, its seed and its metrics."""
 
     arm: str = ARM
     seed: str = SEED
@@ -44,10 +44,7 @@ class Columns(NamedTuple):
 
 
 class ExistingRun(NamedTuple):
-    """One run as it was found: its arm, its own seed if that is known, its file of predictions or its metrics.
-
-    `number` is its seed in the study.
-    """
+    """An existing run: its arm, its own seed if that is known, its file of predictions or its metrics."""
 
     where: str
     arm: str
@@ -55,13 +52,13 @@ class ExistingRun(NamedTuple):
     file: str = ""
     labels: str = ""
     metrics: dict[str, float] | None = None
-    number: int = 0
+    number: int = 0  # its seed in the study
 
 
 def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_as: str | None = None) -> str:
     """Write the outcomes and the study file of runs in a table, or in files that match a pattern with fields.
 
-    Return what was done, as a person would read it.
+    Return a report for a person.
     """
     config.complete(name, config.schema()["$defs"]["name"], "command line: --name")
     study, folder = Path(f"{name}.yaml"), Path("adopted") / name
@@ -69,11 +66,11 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
         if path.exists():
             raise BadInput(path, "", "already exists", "another --name, or remove it first")
     runs = _numbered(given, list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
-    held: dict[str, dict[str, list[float]]] = {}
+    by_metric: dict[str, dict[str, list[float]]] = {}
     for run in runs:
         for metric, value in (run.metrics or {}).items():
-            held.setdefault(metric, {}).setdefault(run.arm, []).append(value)
-    for metric, of_arms in held.items():
+            by_metric.setdefault(metric, {}).setdefault(run.arm, []).append(value)
+    for metric, of_arms in by_metric.items():
         require_one_scale_of_shares(metric, of_arms, given)
     # Everything is read before anything is written.
     first: list[Arm] = []
@@ -81,8 +78,8 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
     kinds = {kind for _, (kind, _) in outcomes}
     if len(kinds) > 1:
         raise BadInput(given, "", f"found {' and '.join(sorted(kinds))}", "one kind of outcome in a study")
-    for run, (_, left) in outcomes:
-        _write(folder / run.arm / str(run.number), run, left)
+    for run, (_, contents) in outcomes:
+        _write(folder / run.arm / str(run.number), run, contents)
     seeds = {arm: [run.number for run in runs if run.arm == arm] for arm in dict.fromkeys(run.arm for run in runs)}
     files.write_text(study, _study(name, folder, seeds, kinds.pop()))
     counts = ", ".join(f"{arm} {len(numbers)}" for arm, numbers in seeds.items())
@@ -91,7 +88,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
 
 
 def _in_files(pattern: str) -> Iterator[ExistingRun]:
-    """The files that match a pattern such as runs/{arm}/seed{seed}/preds.npy, and what its fields are in each."""
+    """The runs of the files that match a pattern such as runs/{arm}/seed{seed}/preds.npy, with the fields of each."""
     fields = FIELD.findall(pattern)
     for field in fields:
         if field not in (ARM, SEED) or fields.count(field) > 1:
@@ -119,19 +116,19 @@ def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
     with readable(path, "a CSV table of runs"):
         reader = csv.DictReader(io.StringIO(files.read_bytes(path).decode("utf-8-sig")), strict=True)
         rows = list(reader)
-    known = reader.fieldnames or []
-    if repeated := [name for name in known if known.count(name) > 1]:
+    header = reader.fieldnames or []
+    if repeated := [name for name in header if header.count(name) > 1]:
         raise BadInput(path, "", f"found {len(repeated)} columns {repeated[0]!r}", "a name of its own for each column")
     wanted = columns.metrics or (FILE,)
     for column in (*wanted, *(name for name in (columns.arm, columns.seed) if name not in (ARM, SEED))):
-        if column not in known:
-            allowed = f"its columns are {', '.join(known)}; `--metric COLUMN` takes metrics from the table"
+        if column not in header:
+            allowed = f"its columns are {', '.join(header)}; `--metric COLUMN` takes metrics from the table"
             raise BadInput(path, "", f"no column {column!r}", allowed)
     if not rows:
         raise BadInput(path, "", "no rows", "a run in each")
     names = _plain_names("command line", "--metric", columns.metrics)
     lines = [{key: (value or "").strip() for key, value in row.items() if key is not None} for row in rows]
-    _require_runs(path, known, lines, columns)
+    _require_runs(path, header, lines, columns)
     for number, about in enumerate(lines, 2):
         where = f"{path}: line {number}"
         arm, seed = about.get(columns.arm) or "runs", _seed(about.get(columns.seed), where)
@@ -144,16 +141,16 @@ def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
             yield ExistingRun(where, arm, seed, str(beside / about[FILE]), str(beside / labels) if labels else "")
 
 
-def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], columns: Columns) -> None:
-    """Refuse lines that are no runs of their arms, and arms or seeds in a column of another name."""
-    free = [name for name in known if name not in (columns.arm, columns.seed, FILE, LABELS, *columns.metrics)]
+def _require_runs(path: str, header: Sequence[str], lines: list[dict[str, str]], columns: Columns) -> None:
+    """Refuse lines that are not runs of their arms, and arms or seeds in a column of another name."""
+    free = [name for name in header if name not in (columns.arm, columns.seed, FILE, LABELS, *columns.metrics)]
     called = {name: plain(name) for name in free}
     several = [name for name in free if len({line[name] for line in lines}) > 1]
     for option, column, likely in (
         ("--arm-column", columns.arm, [name for name in several if called[name] in known_names.ARMS]),
         ("--seed-column", columns.seed, [name for name in free if called[name] in known_names.SEEDS]),
     ):
-        if column not in known and likely:
+        if column not in header and likely:
             allowed = f"one of these: {listed(likely)}; or a table without them"
             raise BadInput(path, option, f"missing, and no column is named {column}", allowed)
     arms = [line.get(columns.arm) for line in lines]
@@ -167,7 +164,7 @@ def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], 
             allowed = "a line for each run, with its seed, or without this column"
             raise BadInput(path, name, "found several in one arm, which may be steps of one run", allowed)
     numbering = [name for name in free if called[name] in {*known_names.RUNS, *known_names.SEEDS}]
-    numbering += [name for place, name in enumerate(known) if name == columns.seed or (not place and is_index(name))]
+    numbering += [name for place, name in enumerate(header) if name == columns.seed or (not place and is_index(name))]
     words = dict.fromkeys(numbering, known_names.SUMMARIES)
     words |= {name: known_names.UNFINISHED - {""} for name in free if called[name] in known_names.STATES}
     for number, line in enumerate(lines, 2):
@@ -176,13 +173,13 @@ def _require_runs(path: str, known: Sequence[str], lines: list[dict[str, str]], 
                 raise BadInput(f"{path}: line {number}", name, f"found {line[name]!r}", "a finished run in each line")
 
 
-def _numbered(given: str, runs: list[ExistingRun]) -> list[ExistingRun]:
-    """Runs with names that can be paths, and with the seed in the study that each gets.
+def _numbered(source: str, runs: list[ExistingRun]) -> list[ExistingRun]:
+    """Runs with arm names that can be paths, each with its seed in the study.
 
-    That is its own seed, or its place within its arm if no run has one, or the place of its seed among all seeds if one
-    of these cannot be a study's.
+    This is the run's own seed. If no run has a seed, it is the run's place within its arm; if a study cannot have one
+    of the seeds, it is the place of the run's seed among all seeds.
     """
-    names = _plain_names(given, ARM, (run.arm for run in runs))
+    names = _plain_names(source, ARM, (run.arm for run in runs))
     named = [run._replace(arm=names[run.arm]) for run in runs]
     seeds = {run.seed for run in named}
     if None in seeds and len(seeds) > 1:
@@ -206,7 +203,7 @@ def _numbered(given: str, runs: list[ExistingRun]) -> list[ExistingRun]:
 def _outcome(
     run: ExistingRun, labels: str | None, numbers_as: str | None, first: list[Arm]
 ) -> tuple[str, dict[str, Any]]:
-    """The kind of a run's outcome, and its files; `first` gets a run whose examples others must have, in its order."""
+    """The kind of a run's outcome, and its files; `first` gets the run whose examples and order others must have."""
     if run.metrics is not None:
         return METRIC, {outcome_files.METRIC: run.metrics}
     arms.require_no_losses(run.file, numbers_as)
@@ -228,7 +225,7 @@ def _outcome(
         arms.require_comparable([*first, values])
         if not first:
             first.append(values)
-        predicted, true = (each.reshape(truth.shape) for each in (values.answers, truth.answers))
+        predicted, true = (part.reshape(truth.shape) for part in (values.answers, truth.answers))
         return VALUES, {LEFT[VALUES].file: predicted, outcome_files.LABELS: true}
     labels = label_files.read(source)
     if labels.codes is not None:
@@ -251,7 +248,7 @@ def _outcome(
         what = "found scores that are neither logits nor probabilities that sum to 1"
         raise BadInput(run.file, "", what, "one of these, or predicted classes")
     if kind == "probabilities":
-        # Logits whose softmax they are.
+        # These logits have the probabilities as their softmax.
         scores = np.log(np.maximum(scores.astype(np.float64), TINY))
     if not labels.shape:
         return LOGITS, {LEFT[LOGITS].file: scores.astype(np.float32), outcome_files.LABELS: labels.answers}
@@ -269,9 +266,9 @@ def _require_one(run: ExistingRun, runs: int) -> None:
         raise BadInput(run.file, "", f"found {runs} runs", "one run in a file")
 
 
-def _write(folder: Path, run: ExistingRun, left: dict[str, Any]) -> None:
+def _write(folder: Path, run: ExistingRun, contents: dict[str, Any]) -> None:
     folder.mkdir(parents=True)
-    for name, values in left.items():
+    for name, values in contents.items():
         if name == outcome_files.METRIC:
             files.write_json(folder / name, values)
         else:
@@ -285,11 +282,11 @@ def _write(folder: Path, run: ExistingRun, left: dict[str, Any]) -> None:
 
 
 def _study(name: str, folder: Path, seeds: dict[str, list[int]], kind: str) -> str:
-    """The study file, with what a person would want to change in it explained."""
+    """The study file, with comments on the parts that a person may want to change."""
     models = {arm: {"adopted": str(folder / arm), "outcome": kind} for arm in seeds}
     blocks = [
-        {"models": [arm], "datasets": ["outcome"], "hardware": ["adopted"], "variants": ["algo_impl"], "seeds": each}
-        for arm, each in seeds.items()
+        {"models": [arm], "datasets": ["outcome"], "hardware": ["adopted"], "variants": ["algo_impl"], "seeds": numbers}
+        for arm, numbers in seeds.items()
     ]
     head = (
         f"# Runs that were there before this study, copied to {folder}: how they were made is not known here.\n"
@@ -318,15 +315,15 @@ def _number(text: str, where: str, column: str) -> float:
 
 
 def _plain_names(file: str, key: str, names: Iterable[str]) -> dict[str, str]:
-    """Each name as a path has it; two names that would become one are refused."""
-    known: dict[str, str] = {}
+    """Maps each name to its form in a path; two names with the same form are refused."""
+    name_of: dict[str, str] = {}
     for name in names:
-        other = known.setdefault(_plain(name), name)
+        other = name_of.setdefault(_plain(name), name)
         if other != name:
             what = f"found {other!r} and {name!r}, both {_plain(name)} as a name of a study"
             allowed = "names that differ in A-Z, a-z or 0-9 among their first 64 characters"
             raise BadInput(file, key, what, allowed)
-    return {name: plain for plain, name in known.items()}
+    return {name: plain for plain, name in name_of.items()}
 
 
 def _plain(text: str) -> str:

@@ -1,7 +1,7 @@
-"""`toolnoise init`: a commented study file for what lies in this folder, a Keras builder or a training program.
+"""`toolnoise init`: a commented study file for the Keras builder or the training program in this folder.
 
-What can be found out is not asked: the sources are read, never imported or run. The text of the study is a template in
-resources/templates; a file that exists is never written over.
+It asks nothing that it can find out: it reads the sources, and never imports or runs them. The text of the study is a
+template in resources/templates; an existing file is never overwritten.
 """
 
 import ast
@@ -28,12 +28,12 @@ from toolnoise.study import strict_yaml
 
 FILE = "study.yaml"
 KINDS = ("command", "builder")
-# It copies runs that are there, and writes their study.
+# The command that copies existing runs and writes their study.
 ADOPT = "toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine"
 TEMPLATES = ROOT / "resources/templates"
-# The tooling of a processor for each framework.
+# The CPU tooling of each framework.
 PROCESSORS = {"tensorflow": "cpu", "jax": "cpu-jax", "torch": "cpu-torch"}
-# Options by which programs take what a run is given, the clearest first.
+# Options by which programs take seeds and the output folder of a run, the clearest first.
 OPTIONS = {
     "init": ("--init-seed", "--model-seed", "--seed"),
     "shuffle": ("--shuffle-seed", "--data-seed"),
@@ -46,7 +46,7 @@ PACKAGES = ("numpy", "torch", "tensorflow", "keras", "jax", "sklearn", "xgboost"
 
 
 class Program(NamedTuple):
-    """A training program: its file, what it takes by options, the sources that it separates."""
+    """A training program: its file, its option for each placeholder, the sources that it separates."""
 
     file: str
     options: dict[str, str]
@@ -56,12 +56,12 @@ class Program(NamedTuple):
     @property
     def command(self) -> str:
         """The command line, with placeholders."""
-        given = [f"{option} {{{name}}}" for name, option in self.options.items()]
-        return " ".join(["python", shlex.quote(self.file), *given])
+        words = [f"{option} {{{name}}}" for name, option in self.options.items()]
+        return " ".join(["python", shlex.quote(self.file), *words])
 
 
 def write(kind: str | None) -> str:
-    """Write the study file, and return what a person should know about it."""
+    """Write the study file, and return a report for a person."""
     if kind == "adopted":
         raise BadInput("command line", kind, "the runs themselves make the study", f"such as: {ADOPT}")
     if kind not in (None, *KINDS):
@@ -87,11 +87,11 @@ def _of_program(programs: Sequence[Program]) -> tuple[str, dict[str, str]]:
         chosen = Program("train.py", {"init": "--seed", "shuffle": "--data-seed", "out": "--out"}, ALGORITHMIC, False)
         summary = "No program with seeds was found here: this is an example, to be changed."
     key = f'deterministic: "{DETERMINISTIC}"'
-    found = _interpreter(chosen.file)
+    python = _interpreter(chosen.file)
     if likely:
-        _warn(found, chosen)
+        _warn(python, chosen)
     return summary, {
-        **_tooling(found),
+        **_tooling(python),
         "command": json.dumps(chosen.command),
         "sources": ", ".join(chosen.sources),
         "deterministic": f"    {key}" if chosen.deterministic else f"    # {key}",
@@ -107,11 +107,11 @@ class Interpreter(NamedTuple):
 
 
 def _interpreter(program: str) -> Interpreter:
-    """The Python that a person starts here, and which of the packages that a program imports it lacks."""
+    """The Python that a person starts here, with the packages that a program imports and it lacks."""
     command = shutil.which("python") or shutil.which("python3") or sys.executable
     imported = program_text.imported(program_text.sources([program], Path())[:1])
     wanted = [name for name in PACKAGES if name in imported]
-    # Looking for a package runs nothing of it.
+    # Looking for a package does not run it.
     code = (
         "import importlib.util as util, json, sys; place = sys.prefix if sys.prefix != sys.base_prefix else ''; "
         "print(json.dumps([sys.executable, place, [name for name in sys.argv[1:] if util.find_spec(name) is None]]))"
@@ -121,7 +121,7 @@ def _interpreter(program: str) -> Interpreter:
 
 
 def _warn(python: Interpreter, program: Program) -> None:
-    """Say what would fail in a study, before anything runs."""
+    """Warn of problems that would make a study fail, before anything runs."""
     lines = []
     if python.missing:
         lines.append(f"{python.file} lacks {', '.join(python.missing)}; name another Python under hardware")
@@ -164,7 +164,7 @@ def _of_builders(builders: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def _data() -> tuple[str, str, str]:
-    """What is known about the data here: a sentence, the data set's name, and its entry."""
+    """The data found here: a sentence about them, the data set's name, and its entry."""
     parts = ("train", "test")
     for path in sorted(Path().iterdir()):
         if path.suffix == ".npz" and _is_data(path):
@@ -195,10 +195,10 @@ def _builders(texts: Iterable[SourceFile]) -> Iterator[str]:
                 yield f"{Path(text.file).stem}:{node.name}"
 
 
-def _takes_two(given: ast.arguments) -> bool:
-    places = [*given.posonlyargs, *given.args]
-    required = len(places) - len(given.defaults)
-    return len(places) >= 2 and required <= 2 and all(given.kw_defaults)
+def _takes_two(arguments: ast.arguments) -> bool:
+    places = [*arguments.posonlyargs, *arguments.args]
+    required = len(places) - len(arguments.defaults)
+    return len(places) >= 2 and required <= 2 and all(arguments.kw_defaults)
 
 
 def _returns_model(function: ast.FunctionDef) -> bool:
@@ -227,7 +227,7 @@ def _program(text: SourceFile) -> Program:
 
 
 def _name(text: str) -> str:
-    """A text as a study may name a thing, as YAML has it: in quotes if it would be read as something else."""
+    """A text as a name in a study, in YAML: quoted if YAML would read it as something else."""
     name = re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-_+")[:64] or "mine"
     try:
         return name if strict_yaml.load(name) == name else json.dumps(name)

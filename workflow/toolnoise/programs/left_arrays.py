@@ -1,4 +1,4 @@
-"""What the training programs of runs left besides their weights, and the test set that their labels make.
+"""The arrays that training programs left besides weights, and the test set made from their labels.
 
 The labels must be the same in all runs.
 """
@@ -14,7 +14,7 @@ from toolnoise.study import runs
 from toolnoise.study.runs import OUTCOME, Run
 
 LABELS, GROUP, METRIC = "labels", "group/", "metric/"
-# What each of several labels or values of an example is called, before its number.
+# The name of each of several labels or values of an example, before its number.
 NAMED = {outcomes.LABELS: "label", outcomes.VALUES: "column"}
 # The kinds of arrays, and their dimensions; sub-groups and metrics have names of their own after a slash.
 KINDS = {
@@ -25,7 +25,7 @@ KINDS = {
     "group": ("b", (1,)),
     "metric": ("f", (0,)),
 }
-# By what a program leaves, the arrays that nobody can do without.
+# The arrays that each kind of outcome must have.
 NEEDED = {
     **dict.fromkeys(SCORED, ("logits", "labels")),
     **dict.fromkeys((outcomes.CLASSES, outcomes.VALUES), ("predictions", "labels")),
@@ -34,7 +34,7 @@ NEEDED = {
 
 
 def read_left_arrays(run: Run) -> dict[str, np.ndarray]:
-    """What the training program left besides its weights, by name, memory-mapped."""
+    """The arrays that the training program left besides its weights, by name, memory-mapped."""
     path = run.folder / "weights.npz"
     read = arrays.read_npz(path, arrays.npz_names(path))
     left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
@@ -79,19 +79,19 @@ def arrays_named(left: dict[str, np.ndarray], start: str) -> dict[str, np.ndarra
 
 def require_same_labels(run: Run, left: dict[str, np.ndarray], labels: np.ndarray) -> None:
     """Refuse a run with other labels than the data set: its predictions are for other examples."""
-    given = _given(left)
-    if given.shape != labels.shape or not np.array_equal(given, labels):
-        what = f"found other labels than the study's, of shape {given.shape}"
+    found_labels = _given(left)
+    if found_labels.shape != labels.shape or not np.array_equal(found_labels, labels):
+        what = f"found other labels than the study's, of shape {found_labels.shape}"
         allowed = "the same examples, in one order, in every run; others are another data set, reader: outcome"
         raise BadInput(run.folder / "weights.npz", LABELS, what, allowed)
 
 
 def _given(left: dict[str, np.ndarray]) -> np.ndarray:
-    """The labels that a run brings, without what stands where a segment is padded."""
+    """The labels of a run, with 0 where a segment is padded."""
     labels = left.get(LABELS, np.empty(0, np.int32))
     return labels if "losses" not in left or not labels.size else np.where(np.isnan(left["losses"]), 0, labels)
 
 
 def _classes(predictions: np.ndarray, labels: np.ndarray) -> int:
-    """The number of classes, as far as one run shows it; two at least."""
+    """The number of classes that one run shows; at least two."""
     return max(2, int(max(predictions.max(), labels.max())) + 1)

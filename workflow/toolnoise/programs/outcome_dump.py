@@ -1,4 +1,4 @@
-"""A cell's predictions where an existing training program made them: what its runs left, stacked in one array.
+"""A cell's predictions by an existing training program: the outcomes of its runs, stacked in one array.
 
 Logits are run x unit x class, predicted classes and values run x unit, losses run x token without padding, and metrics
 run x metric.

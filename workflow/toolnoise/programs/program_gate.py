@@ -1,6 +1,6 @@
-"""The control gate of training programs: what two runs with equal seeds left must be equal bit for bit.
+"""The control gate of training programs: two runs with equal seeds must leave bit-equal outcomes.
 
-If it is not, the log says in words what differs, and how the cause is found.
+If they differ, the log says in words what differs, and how to find the cause.
 """
 
 from pathlib import Path
@@ -36,7 +36,7 @@ def check(cell: PlaceNames, command: str, records: WholeRuns, *, out: Output) ->
 
 
 def outcome_of(run: Run) -> Outcome:
-    """What the program left in a run, as it was read then."""
+    """The outcome that the program left in a run, rebuilt from the run's files."""
     left, rows = read_left_arrays(run), run.history()
     columns = [column for column in rows[0] if column not in DIGESTS]
     return Outcome(

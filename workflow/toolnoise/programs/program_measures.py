@@ -1,8 +1,8 @@
-"""The measures of a cell whose runs are those of a training program.
+"""The measures of a cell whose runs come from a training program.
 
-Logits have those of any cell, except those of identical runs: too little is known about the program's epochs.
-Predicted classes have all measures that need no scores. Values and losses have no churn: its place is taken by the mean
-absolute difference between runs. A metric alone has a mean and an SD. docs/statistics.md has their formulas.
+Logits have the measures of any cell, except those of identical runs: too little is known about the program's epochs.
+Predicted classes have all measures that need no scores. Values and losses have the mean absolute difference between
+runs in place of churn. A metric alone has a mean and an SD. docs/statistics.md has their formulas.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,34 +37,34 @@ class Errors(NamedTuple):
 
     labels: np.ndarray
 
-    def each(self, found: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:
+    def each(self, numbers: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:
         """The mean absolute error and the root mean squared error of each run."""
-        if not found.size:
-            return dict.fromkeys(("mean_absolute_error", "rmse"), np.full(len(found), np.nan))
-        wrong = found - self.labels[member]
+        if not numbers.size:
+            return dict.fromkeys(("mean_absolute_error", "rmse"), np.full(len(numbers), np.nan))
+        wrong = numbers - self.labels[member]
         return {"mean_absolute_error": np.abs(wrong).mean(axis=1), "rmse": np.sqrt(np.square(wrong).mean(axis=1))}
 
-    def rows(self, found: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
+    def rows(self, numbers: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
         """The mean and the SD over runs of both."""
-        each = self.each(found, member)
-        return [row for metric, runs in each.items() for row in spread_rows(metric, group, runs)]
+        by_metric = self.each(numbers, member)
+        return [row for metric, runs in by_metric.items() for row in spread_rows(metric, group, runs)]
 
 
 class Losses:
     """Negative log-likelihoods of tokens, in nats."""
 
-    def each(self, found: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:  # noqa: ARG002 (as of errors)
+    def each(self, numbers: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:  # noqa: ARG002 (as of errors)
         """The mean loss of each run, and its exponential, the perplexity."""
-        losses = found.mean(axis=1) if found.size else np.full(len(found), np.nan)
+        losses = numbers.mean(axis=1) if numbers.size else np.full(len(numbers), np.nan)
         return {"loss": losses, "perplexity": _perplexity(losses)}
 
-    def rows(self, found: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
-        """The mean and the SD over runs of the loss, and what they are for the perplexity.
+    def rows(self, numbers: np.ndarray, member: np.ndarray, group: str) -> list[Row]:
+        """The mean and the SD over runs of the loss, and those of the perplexity.
 
-        That of the mean loss is the exponential of its estimate, bounds included: exact. Its SDs are those of the loss
-        times it (the delta method): right up to a share of about the SD of the loss.
+        The perplexity of the mean loss is exactly the exponential of its estimate, bounds included. The SDs are those
+        of the loss times this perplexity (the delta method), with a relative error of about the SD of the loss.
         """
-        (_, _, mean), *sds = rows = spread_rows("loss", group, self.each(found, member)["loss"])
+        (_, _, mean), *sds = rows = spread_rows("loss", group, self.each(numbers, member)["loss"])
         perplexity = Estimate(*_perplexity(np.array(mean)).tolist())
         scaled = ((metric.replace("loss", "perplexity"), perplexity.value * np.array(sd)) for metric, _, sd in sds)
         return [
@@ -75,7 +75,7 @@ class Losses:
 
 
 def _perplexity(losses: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):  # of losses above 709 nats, it is too large for a float
+    with np.errstate(over="ignore"):  # for losses above 709 nats, it is too large for a float
         return np.exp(losses)
 
 
@@ -113,16 +113,16 @@ def measure(
 def _of_numbers(cell: Sequence[str], measured: Measured, dump: Predictions, vectors: TrainedVectors) -> Noise:
     of_runs, groups = measured
     stack = dump.kept
-    each = [
-        (metric, group, found)
+    run_values = [
+        (metric, group, values)
         for group, member in groups.items()
-        for metric, found in of_runs.each(stack[:, member], member).items()
+        for metric, values in of_runs.each(stack[:, member], member).items()
     ]
 
     def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
         return stability(of_runs, noise.some_of(stack, chosen), groups, weights)
 
-    return _rows(cell, dump, vectors, of_draw, each)
+    return _rows(cell, dump, vectors, of_draw, run_values)
 
 
 def _values(dump: Predictions, data: str | Path, index: str | Path) -> Measured:  # noqa: ARG001 (as of losses)
@@ -150,7 +150,7 @@ MEASURED: Mapping[str, Callable[..., Measured]] = {outcomes.VALUES: _values, out
 
 
 def _groups(stored: Mapping[str, np.ndarray], times: np.ndarray) -> dict[str, np.ndarray]:
-    """The units of each group of examples, of which each has so many units."""
+    """The units of each group of examples; `times` has each example's number of units."""
     members = zip(map(str, stored.get("groups", ())), stored.get("test_groups", np.empty((0, 0))).T, strict=True)
     return {"all": np.ones(times.sum(), bool)} | {name: member.repeat(times) for name, member in members}
 
@@ -164,12 +164,12 @@ def _names(index: str | Path, dump: Predictions) -> list[str]:
 
 
 def _of_metrics(cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: TrainedVectors) -> Noise:
-    each = dict(zip(names, dump.kept.T, strict=True))
+    values_of = dict(zip(names, dump.kept.T, strict=True))
 
     def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
-        return of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, weights)
+        return of_metrics({name: of_runs[chosen] for name, of_runs in values_of.items()}, weights)
 
-    of_each = [(name, "all", of_runs) for name, of_runs in each.items()]
+    of_each = [(name, "all", of_runs) for name, of_runs in values_of.items()]
     return _rows(cell, dump, vectors, of_draw, of_each, declared_as(names))
 
 
@@ -212,5 +212,5 @@ def of_metrics(by_name: Mapping[str, np.ndarray], weights: Apart) -> list[Row]:
 
 
 def declared_as(names: Iterable[str]) -> dict[str, Metric]:
-    """The declarations of the rows of metrics with these names, about which nothing is known, and of distances."""
+    """The declarations of metrics with these names, about which nothing else is known, and of distances."""
     return dict(METRICS) | {metric: declared for name in names for metric, declared in spread(name, ANY).items()}

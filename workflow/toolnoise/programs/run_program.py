@@ -1,8 +1,8 @@
-"""A run of a study whose training is an existing program: started with its seeds; its outcome becomes a run's files.
+"""A run of a study by an existing training program: it gets the run's seeds, and its outcome becomes the run's files.
 
-The program's folders are beside the run's checkpoint: its outcome is new in each attempt, its own checkpoints survive.
-What it leaves besides weights is in `weights.npz`, too, each array under its name and ":". An outcome from before the
-study is taken as it is.
+The program's folders are beside the run's checkpoint: the folder of the outcome is new in each attempt, its own
+checkpoints survive. Arrays that it leaves besides weights are in `weights.npz`, too, each under its name and ":". An
+outcome from before the study is taken unchanged.
 """
 
 import csv
@@ -33,10 +33,10 @@ from toolnoise.formulas import outcome_files
 from toolnoise.study.programs import interpreter_variables, thread_variables
 from toolnoise.study.runs import OUTCOME, TENSOR_DIGITS, weight_digests
 
-# Which of its tensors a program trains, it does not say. These are statistics by name, in PyTorch and in Keras.
+# A program does not say which of its tensors it trains. These are the names of statistics, in PyTorch and in Keras.
 STATISTICS = ("running_mean", "running_var", "moving_mean", "moving_variance")
 FRAMEWORKS = "torch|tensorflow|keras|jax|jaxlib|flax|numpy|scikit-learn|lightning|pytorch-lightning|transformers|timm"
-# What a program's folder has: what it leaves, what it keeps for itself, its job, its output.
+# The content of a program's folder: its outcome, its own checkpoints, its job, its output.
 OUT, KEPT, JOB, LOG = "out", "checkpoint", "job.json", "program.log"
 OWN = {OUT, KEPT, JOB, LOG}
 UNKNOWN = "adopted: how it was made is not known here"
@@ -59,7 +59,7 @@ def train(
 ) -> dict[str, Any]:
     """Run the program that `spec` names; write what it left as a run's files; return what was observed.
 
-    Where the study has Control, its `gate` is passed before anything may vary.
+    If the study has Control, its `gate` is passed before anything may vary.
     """
     timings, model = Timings(), spec.model.json
     folder = folder_of(checkpoint)
@@ -80,7 +80,7 @@ def train(
     with timings.measure("training"):
         _launch(command_words.filled(words, launch.placeholders_of(job) | secret), variables, folder, limit, secret)
     for text in (out / outcome_files.HISTORY, out / outcome_files.METRIC):
-        # Before it is read: an error would quote it.
+        # Checked before it is read: an error would quote it.
         if text.is_file() and text.stat().st_size <= outcome.MOST_TEXT:
             Redaction(secret).require_absent(text, text.read_bytes())
     left = outcome.read_outcome(out)
@@ -97,7 +97,7 @@ def folder_of(checkpoint: str) -> Path:
     if path.suffix != ".npz":
         raise BadInput("command line", "--checkpoint", f"found {checkpoint!r}", "a file whose name ends in .npz")
     if path.is_dir():
-        # It is removed when the run ends, and by then the run's outputs are in their places.
+        # The checkpoint is removed at the run's end, when the outputs are in place: a folder would fail only then.
         raise BadInput(path, "", "a folder is in the way", "a file, or nothing")
     folder = path.with_suffix("")
     left = {file.name for file in folder.iterdir() if not scratch.is_scratch(file.name)} if folder.is_dir() else set()
@@ -109,7 +109,7 @@ def folder_of(checkpoint: str) -> Path:
 def _launch(
     words: list[str], variables: dict[str, str], folder: Path, limit: float | None, secret: dict[str, str]
 ) -> None:
-    """Run the program, with its output where this process has its own."""
+    """Run the program; its output goes where the output of this process goes."""
     output = os.fstat(1)
     log = Path("/proc/self/fd/1")
     if stat.S_ISREG(output.st_mode) and log.exists():
@@ -126,7 +126,7 @@ def _launch(
 
 
 def _observed(spec: Spec) -> dict[str, Any]:
-    """The machine, the packages of the program's interpreter, and what is set for its libraries."""
+    """The machine, the packages of the program's interpreter, and the variables set for its libraries."""
     tooling = spec.hardware.json
     python, packages = _packages(tooling, command_words.words(spec.model.command)[0])
     listed = "".join(f"{name}=={version}\n" for name, version in packages)
@@ -141,14 +141,14 @@ def _observed(spec: Spec) -> dict[str, Any]:
 
 
 def _gpu(tooling: dict[str, Any]) -> dict[str, str]:
-    """The GPU that a program finds first; one that the tooling does not name is refused."""
+    """The first visible GPU that the tooling names; without one, the tooling is refused."""
     present = accelerators.gpus()
     chosen = present[accelerators.choose(tooling, [gpu.name for gpu in present])]
     return {"device": chosen.name, "driver": chosen.driver}
 
 
 def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple[str, str]]]:
-    """The version of the interpreter that the program is for, and the packages it has, if it is Python."""
+    """The version and the packages of the interpreter that the program is for, if it is Python."""
     variables = {**os.environ, **interpreter_variables(tooling)}
     python = program if Path(program).name.startswith("python") else "python"
     interpreter = shutil.which(python, path=variables["PATH"])
@@ -189,7 +189,7 @@ def write(
 
 
 def _besides(left: Outcome) -> dict[str, np.ndarray]:
-    """What a program left besides its weights, as arrays."""
+    """The arrays that a program left besides its weights."""
     named = {name: getattr(left, name) for name in ("logits", "predictions", "losses", "labels")}
     named |= {f"group/{name}": members for name, members in left.groups.items()}
     named |= {f"metric/{name}": np.float64(value) for name, value in (left.metric or {}).items()}
@@ -197,7 +197,7 @@ def _besides(left: Outcome) -> dict[str, np.ndarray]:
 
 
 def _rows(left: Outcome, whole: str, digests: list[str]) -> str:
-    """The program's history, with the digests of the weights at its end; one row where it left none."""
+    """The program's history, with the digests of the weights at its end; a single row if it left none."""
     columns, rows = left.history or ([EPOCH], [])
     *earlier, last = rows or [["1", *[""] * (len(columns) - 1)]]
     marks = [whole, " ".join(digest[:TENSOR_DIGITS] for digest in digests)]
@@ -210,7 +210,7 @@ def _rows(left: Outcome, whole: str, digests: list[str]) -> str:
 
 
 def _adopted(spec: Spec) -> Path:
-    """Where the outcome of a run from before the study is."""
+    """The folder with the outcome of a run from before the study."""
     return Path(spec.model.adopted) / str(spec.seed)
 
 

@@ -1,17 +1,17 @@
 """Ratios and trends of quantities measured on arms of runs, tested on the logarithm.
 
 A quantity of noise is an SD, a churn or a mean of the runs of an arm. The arm records how far each independent unit
-(`stats.draws`) moves its logarithm: the sum of the squares is its variance. A contrast is a weighted sum of logarithms
-of arms. Weights 1 and -1 give a ratio, the weights of a regression give a trend, and a mean over tasks is a contrast,
-too. One error and one test serve them all.
+(`stats.draws`) moves its logarithm: the sum of the squares is the logarithm's variance. A contrast is a weighted sum of
+logarithms of arms. Weights 1 and -1 give a ratio, the weights of a regression give a trend, and a mean over tasks is a
+contrast, too. One error and one test serve them all.
 
 A unit that several arms share moves all of them at once, so such arms are paired. An arm that was only published has
-the error of its logarithm. Student's t has one degree of freedom fewer than the arm with the fewest units: more of
-them, as in Welch's test, are too liberal at small levels where one arm is four draws (bench/error_rates.py).
+the error of its logarithm. Student's t has one degree of freedom fewer than the arm with the fewest units: with more,
+as in Welch's test, it is too liberal at small levels if one arm has four draws (bench/error_rates.py).
 
-A ratio of two SDs has this test, too, whether runs are paired or not: the exact ones of normal runs, F and that of
-Pitman and Morgan, reject far too often where runs have heavy tails (bench/error_rates.py). F remains where no more is
-known than SDs and their numbers of runs, as of published numbers. An interval that says next to nothing is left out.
+A ratio of two SDs has this test, too, whether runs are paired or not: the exact tests for normal runs, F and
+Pitman-Morgan, reject far too often if runs have heavy tails (bench/error_rates.py). F is used only if nothing but SDs
+and numbers of runs is known, as for published numbers. An uninformative interval is left out.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -25,15 +25,15 @@ from toolnoise.stats.estimates import TAIL, UNDEFINED, WIDEST, Estimate, standar
 from toolnoise.stats.jackknife import sd_without_each
 
 NOBODY: Mapping[Hashable, float] = MappingProxyType({})
-SD, MEAN, PAIRS = "sd", "mean", "pairs"  # what is taken of a draw's runs; a value over pairs is each run's mean of them
-FEWEST = 3  # units of which the variance of a quantity can be seen
+SD, MEAN, PAIRS = "sd", "mean", "pairs"  # statistics of a draw's runs; for PAIRS, a run has its mean over its pairs
+FEWEST = 3  # units that show the variance of a quantity
 
 
 class Arm(NamedTuple):
     """A positive quantity of some units, with how far each unit `moves` its logarithm, or with the logarithm's `error`.
 
     `squares` are the degrees of freedom of an SD. An arm is `measured` if its single runs are known, and `fixed` if it
-    holds for one draw only of what its runs share.
+    holds for one draw only of the sources that its runs share.
     """
 
     value: float
@@ -47,7 +47,7 @@ class Arm(NamedTuple):
 
     @property
     def alone(self) -> "Arm":
-        """The value without any error: what holds for these runs and no others."""
+        """The value without any error: it holds for these runs and no others."""
         return Arm(self.value, self.units, fixed=self.fixed)
 
 
@@ -62,8 +62,8 @@ def normal_sd(value: float, runs: int) -> Arm:
 def of_runs(values: np.ndarray, units: Sequence[Hashable], statistic: str) -> Arm:
     """A statistic of runs, [S], whose units are given.
 
-    Where units have several runs, it is the noise among the runs of a unit, averaged over units, as in
-    metrics/stability.csv: the variances of an SD.
+    If units have several runs, the statistic is computed within each unit and averaged over units, as in
+    metrics/stability.csv. For an SD the variances are averaged.
     """
     members: dict[Hashable, list[float]] = {}
     for unit, value in zip(units, values.tolist(), strict=True):
@@ -99,7 +99,7 @@ def _over_units(members: Mapping[Hashable, np.ndarray], statistic: str) -> Arm:
 
 
 def _moves(values: np.ndarray, whole: float, statistic: str) -> list[float]:
-    """How far each run moves the logarithm; nothing where that is unknown, as for an SD that one run alone makes."""
+    """How far each run moves the logarithm; empty if that is unknown, as for an SD that comes from one run alone."""
     count = len(values)
     if not whole > 0:
         return []
@@ -113,16 +113,16 @@ def _moves(values: np.ndarray, whole: float, statistic: str) -> list[float]:
 
 
 def _jackknife(without: np.ndarray) -> np.ndarray:
-    """A quantity falls without a unit that raises it."""
+    """How far each unit moves a quantity, from its values `without` each: without a unit that raises it, it falls."""
     return np.sqrt((len(without) - 1) / len(without)) * (without.mean() - without)
 
 
 class Contrast(NamedTuple):
     """A weighted sum of logarithms with its standard error.
 
-    `units` are the numbers of units on each side: of the arms with a positive weight, and with a negative one; the
-    smallest on each side, and one number if both are equal. `of_sds` says that it is the ratio of two SDs, and `known`
-    has the degrees of freedom of F where no more is known of them.
+    `units` has the smallest number of units among the arms with a positive weight, and among those with a negative one;
+    a single number if both are equal. `of_sds` marks the ratio of two SDs, and `known` has the degrees of freedom of F
+    if only the SDs and their numbers of runs are known.
     """
 
     value: float
@@ -182,8 +182,8 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
     both = len(terms) == 2 and tuple(weights) == (1, -1) and all(arm.squares for arm in arms) and arms[0] is not arms[1]
     of_sds = both and all(arm.error != 0 for arm in arms)
     if both and not all(arm.measured for arm in arms):
-        error, known = float(np.hypot(*(arm.error for arm in arms))), (arms[0].squares, arms[1].squares)
-        return Contrast(whole, error, np.inf, units, fixed, of_sds, known)
+        error, degrees = float(np.hypot(*(arm.error for arm in arms))), (arms[0].squares, arms[1].squares)
+        return Contrast(whole, error, np.inf, units, fixed, of_sds, degrees)
     if both and not all(arm.moves for arm in arms):
         return UNDECIDED._replace(value=whole, units=units, fixed=fixed)
     moves: dict[Hashable, float] = {}
@@ -200,7 +200,7 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
 
 
 def ratio(numerator: Arm, denominator: Arm) -> Estimate:
-    """One quantity over another with its interval; to zero, it is undefined."""
+    """One quantity over another with its interval; undefined if the other is zero."""
     if not denominator.value > 0 or np.isnan(numerator.value):
         return UNDEFINED
     if numerator.value == 0:

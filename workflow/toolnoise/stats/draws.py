@@ -1,10 +1,10 @@
-"""What is independent, what is paired, and what an interval speaks of: all follow from the draws that runs share.
+"""Independent units, paired arms and the scope of intervals, which all follow from the draws that runs share.
 
 Two runs that start from the same weights, or see the data in the same order, are not independent. Runs that share a
 draw of any algorithmic source, directly or through a third run, form one unit. So ten ALGO runs are ten units, and five
-IMPL runs of one draw are one. Two arms are paired where a unit has runs of both: ALGO run s and ALGO+IMPL run s share
+IMPL runs of one draw are one. Two arms are paired if a unit has runs of both: ALGO run s and ALGO+IMPL run s share
 every algorithmic draw. If some units have runs of both and others do not, arms are partly paired, and all runs count.
-An interval over units speaks of other draws; with one unit there is none.
+An interval over units covers other draws; one unit has no interval.
 
 Implementation draws do not make units. Rounding has no effect of its own that runs with different starts could share:
 `formulas.variance_components` measures it.
@@ -21,11 +21,11 @@ Drawn = Mapping[str, Hashable]
 
 
 def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
-    """The number of its unit for each run of each arm; numbers are counted from 0 in the order of the runs."""
-    runs = [drawn for arm in arms for drawn in arm]
+    """The number of the unit of each run, by arm; units are numbered from 0 in the order of their first runs."""
+    runs = [run for arm in arms for run in arm]
     unit_of = np.arange(len(runs))
     for source in ALGORITHMIC:
-        # What is drawn anew is like no other.
+        # A run shares no source that is drawn anew in it.
         unit_of = merged(unit_of, [object() if run.get(source) is None else run[source] for run in runs])
     numbers: dict[int, int] = {}
     unit_of = np.array([numbers.setdefault(unit, len(numbers)) for unit in unit_of.tolist()], int)
@@ -33,7 +33,7 @@ def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
 
 
 def merged(numbers: np.ndarray, alike: Sequence[Hashable]) -> np.ndarray:
-    """Units after runs with equal contents are put into one: what is bit-identical is one run."""
+    """Units after runs with equal contents are merged into one: bit-identical runs count as one run."""
     joined = numbers.copy()
     first: dict[Hashable, int] = {}
     for run, content in enumerate(alike):
@@ -49,7 +49,7 @@ def members(numbers: np.ndarray) -> list[np.ndarray]:
 
 
 def shared(runs: Sequence[Drawn]) -> list[str]:
-    """The algorithmic sources of which all these runs have the same draw."""
+    """The algorithmic sources whose draw all these runs share."""
     return [
         source
         for source in ALGORITHMIC

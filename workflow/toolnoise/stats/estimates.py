@@ -3,13 +3,13 @@
 Every statistic of this package is an `Estimate`. A quantity that the available runs cannot determine is NaN, never a
 guess or a warning: one run has a mean but no interval.
 
-Equal values need not be equal for sure: five runs that are right on a whole class may err on it next time. So a method
-for runs takes a `step`, the smallest difference that two values can have: 1 / N for a rate over N examples. Equal
-values without a step have no interval: those of a quantity without a smallest difference, and of runs that are
-bit-equal. Nor has a value without an error, so every interval has a width.
+Equal values do not prove that nothing varies: five runs that are right on a whole class may err on it next time. So a
+method for runs takes a `step`, the smallest difference that two values can have: 1 / N for a rate over N examples.
+Equal values without a step have no interval: those of a quantity without a smallest difference, and those of bit-equal
+runs. A value without an error has no interval either, so every interval has a width.
 
-Of an SD there are two intervals. The chi-square one assumes normal runs. Bonett's does not; both are reported because
-accuracies are bounded and discrete. Bounds of an SD are never negative.
+An SD has two intervals. The chi-square one assumes normal runs. Bonett's does not; both are reported because accuracies
+are bounded and discrete. Bounds of an SD are never negative.
 """
 
 from functools import cache
@@ -30,9 +30,9 @@ class Estimate(NamedTuple):
     high: float = np.nan
 
     def within(self, lowest: float, highest: float) -> "Estimate":
-        """Clip the bounds to the range of what is estimated, or to an estimate beyond it; the value is unchanged.
+        """Clip the bounds to the range of the quantity, or to a value beyond it; the value is unchanged.
 
-        The sample SD of few runs of a share may be above 0.5, and an unbiased similarity above 1.
+        The sample SD of a share over few runs may be above 0.5, and an unbiased similarity above 1.
         """
         low, high = np.clip([self.low, self.high], min(lowest, self.value), max(highest, self.value))
         return Estimate(self.value, float(low), float(high))
@@ -41,7 +41,7 @@ class Estimate(NamedTuple):
 UNDEFINED = Estimate(np.nan)
 WIDEST = 20
 TOO_FEW = "too few runs to tell"
-FURTHEST = 100  # times an SD over draws: an interval that reaches further says nothing of it
+FURTHEST = 100  # times an SD over draws: an interval that reaches further is uninformative
 
 
 def unless_too_wide(ratio: Estimate) -> Estimate:
@@ -79,14 +79,14 @@ def mean_t(values: np.ndarray, step: float = np.nan) -> Estimate:
 def positive_mean_t(values: np.ndarray, further_variance: float = 0.0) -> Estimate:
     """Mean over draws of a quantity that is never negative, with Student's interval of the logarithm of the mean.
 
-    Draws differ by factors, and few of them rarely include the largest. If values are log-normal and their square roots
-    have a coefficient of variation c, that of the values has the square (1 + c^2)^4 - 1. The roots of a few draws show
-    it far better than the values themselves. Draws of exactly 0 are a kind of their own: if a share q is above 0, and c
-    is that of these, the square is (1 + c^2)^4 / q - 1. The standard error of the logarithm follows from it by the
-    delta method, with the divisor D - 1. `further_variance` is a relative variance of the mean, not from these draws.
+    Draws differ by factors, and few draws rarely include the largest. If values are log-normal and their square roots
+    have a coefficient of variation c, the square of the values' coefficient is (1 + c^2)^4 - 1. The roots of a few
+    draws show it far better than the values themselves. If only a share q of draws is above 0, and c is the coefficient
+    of their roots, the square is (1 + c^2)^4 / q - 1. The standard error of the logarithm follows from it by the delta
+    method, with the divisor D - 1. `further_variance` is a relative variance of the mean, not from these draws.
 
-    There is no interval with two draws, or with fewer than two above 0. Otherwise there is one, however wide: without
-    the widest, the others would cover too rarely (bench/coverage.py at 365ea18e).
+    There is no interval with two draws, or with fewer than two above 0. Otherwise there is one, however wide: if the
+    widest were left out, the others would cover too rarely (bench/coverage.py at 365ea18e).
     """
     mean, draws, roots = mean_t(values).value, len(values), np.sqrt(values[values > 0])
     if draws < 3 or len(roots) < 2:
@@ -109,7 +109,7 @@ def wilson(count: int, examples: int) -> Estimate:
 
 
 def log_t_interval(value: float, error: float, freedom: float) -> Estimate:
-    """`value` times and over the exponential of Student's t times its logarithm's error; no interval without one."""
+    """`value` times and divided by exp(Student's t times its logarithm's error); no interval without an error."""
     if error == 0:
         return Estimate(float(value))
     with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
@@ -121,7 +121,7 @@ def equal_reach(runs: int, step: float) -> float:
     """How far the mean of a rate may lie from the value that all runs have, at `LEVEL`.
 
     If examples deviate from it rarely and independently, by `shift` steps per run on average, no run deviates in a
-    share exp(-runs * shift) of studies. The shift at which that is `TAIL` is the bound. It is the rule of three.
+    share exp(-runs * shift) of studies. The bound is the shift at which this share is `TAIL` (the rule of three).
     """
     return -np.log(TAIL) / runs * step
 
@@ -155,7 +155,7 @@ def sd_interval(sd: float, runs: int) -> Estimate:
 def root_mean_square(sds: np.ndarray) -> Estimate:
     """The root of the mean over draws of the variance within a draw, from the draws' SDs, with an interval over draws.
 
-    It is that of the mean variance, but there is none that would reach more than `FURTHEST` times as far as the SD.
+    The interval is that of the mean variance; it is left out if it reaches more than `FURTHEST` times as far as the SD.
     """
     value, low, high = np.sqrt(positive_mean_t(np.square(sds))).tolist()
     return Estimate(value, low, high) if high < FURTHEST * value else Estimate(value)

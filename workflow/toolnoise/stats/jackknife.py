@@ -16,8 +16,8 @@ import numpy as np
 
 from toolnoise.stats.estimates import UNDEFINED, Estimate, log_t_interval, standard_deviation, t_interval
 
-FEW = 32  # runs: of more, `some_pairs` are not all pairs
-MANY = 256  # runs: of more, `within_blocks` does not compute all pairs
+FEW = 32  # runs: with more, `some_pairs` does not return all pairs
+MANY = 256  # runs: with more, `within_blocks` does not compute all pairs
 
 
 class Pairs(NamedTuple):
@@ -35,8 +35,8 @@ class Pairs(NamedTuple):
 def some_pairs(runs: int) -> tuple[np.ndarray, np.ndarray]:
     """The first and the second run of the pairs that show how much a pair varies: all pairs of a few runs.
 
-    Of many runs, the first are each paired with the next. Runs are in no order that matters, so the sample variance of
-    these pairs estimates the variance of a pair without bias.
+    With many runs, each of the first is paired with the next. Runs are in no order that matters, so the sample variance
+    of these pairs estimates the variance of a pair without bias.
     """
     if runs <= FEW:
         return np.triu_indices(runs, 1)
@@ -46,9 +46,9 @@ def some_pairs(runs: int) -> tuple[np.ndarray, np.ndarray]:
 def within_blocks(runs: int, measure: Callable[[slice], Sequence[Pairs]]) -> list[Pairs]:
     """Measures of the pairs of runs, from those of the runs in a slice.
 
-    Of more than `MANY` runs, each is compared with those of its block only: neighbours, in an order that does not
-    matter. Each run's sum is that over its block, scaled to all other runs. Sums over fewer runs vary more, so the
-    jackknife's standard error includes the pairs that are left out.
+    With more than `MANY` runs, each is compared only with its neighbours, the runs of its block, since the order of
+    runs does not matter. Each run's sum over its block is scaled to all other runs. Sums over fewer runs vary more, so
+    the jackknife's standard error includes the pairs that are left out.
     """
     if runs <= MANY:
         return list(measure(slice(0, runs)))
@@ -90,8 +90,8 @@ def pairs_standard_error(pairs: Pairs) -> float:
 def pairwise_jackknife(pairs: Pairs) -> Estimate:
     """Mean distance over the pairs of runs, which is never negative, with the interval of its logarithm.
 
-    Where runs differ in noise, it covers in more cases than that of the mean itself (bench/error_rates.py). The
-    standard error of the logarithm is that of the mean over the mean, so distances without some run may be 0.
+    If runs differ in noise, it covers in more cases than the interval of the mean itself (bench/error_rates.py). The
+    standard error of the logarithm is that of the mean divided by the mean, so distances without some run may be 0.
     """
     mean = pairwise_mean(pairs)
     if np.isnan(mean.low) or mean.value == 0:
@@ -128,7 +128,7 @@ def pairs_without_each(pairs: Pairs) -> np.ndarray:
 def sd_without_each(values: np.ndarray) -> np.ndarray:
     """The SD without the first run, without the second, and so on."""
     if len(values) > MANY:
-        # Each sum of squares from the whole one: no digit of many runs is lost.
+        # Each sum of squares is computed from that of all runs, which loses no digits.
         shifted = values - values[0]
         distances, others = np.square(shifted - shifted.mean()), len(values) - 1
         squares = distances.sum() - distances * (len(values) / others)

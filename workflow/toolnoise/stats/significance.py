@@ -32,9 +32,9 @@ UNDECIDED = Result(np.nan, np.nan, UNDEFINED)
 def mean_difference(a: np.ndarray, b: np.ndarray, steps: tuple[float, float] = (0.0, 0.0)) -> Result:
     """Welch's test of two means, whose SDs need not be equal, with his interval of their difference.
 
-    A small arm limits the degrees of freedom (`cautious`). `steps` are those of the arms (see
-    stats/estimates.py). If all runs of each arm are equal, there is no SD to test with. Two accuracies that differ by
-    one example in two runs are no evidence, so the test is then that of `equal_arms`.
+    A small arm limits the degrees of freedom (`cautious`). `steps` are those of the arms (see stats/estimates.py). If
+    all runs of each arm are equal, there is no SD to test with. Two accuracies that differ by one example in two runs
+    are no evidence, so `equal_arms` is used then.
     """
     if min(len(a), len(b)) < 2:
         return UNDECIDED
@@ -56,8 +56,8 @@ def t_test(difference: float, error: float, freedom: float) -> Result:
 def cautious(freedom: float, runs_a: int, runs_b: int) -> float:
     """Satterthwaite's degrees of freedom, or fewer if an arm has two runs, or three or four and the other has more.
 
-    They are too many if the SD of a few runs happens to be small and their mean decides: 2 runs against 10 have up to
-    11.8 % false winners. Of 3 runs each, or 4, one arm's small SD is made up for by the other's.
+    Satterthwaite's are too many if the SD of a few runs happens to be small and their mean decides: 2 runs against 10
+    have up to 11.8 % false winners. With 3 or 4 runs in each arm, the other arm's SD makes up for a small one.
     """
     return min(freedom, most_freedom(runs_a, runs_b))
 
@@ -71,7 +71,7 @@ def equal_arms(difference: float, step_per_run: float) -> Result:
     """The test of two arms whose runs are all equal, from the larger step per run of the arms.
 
     With equal means, such arms differ only if deviations that no run shows shift the mean of one, as in `equal_reach`;
-    its interval is inverted for the p-value. Bit-equal arms either differ or do not: p is 0 or 1.
+    the p-value inverts its interval. Bit-equal arms either differ or do not: p is 0 or 1.
     """
     statistic = float(np.copysign(np.inf, difference)) if difference else 0.0
     reach = float(equal_reach(1, step_per_run))

@@ -51,7 +51,7 @@ def drawn(
 ) -> Move:
     """Draw the move of a replicate, in `tensor` or in any kernel; errors name the model as `model`."""
     trained = [parameter for parameter in parameters if parameter.trainable]
-    kernels = [one for one in trained if (one.path == tensor if tensor else len(one.shape) > 1)]
+    kernels = [parameter for parameter in trained if (parameter.path == tensor if tensor else len(parameter.shape) > 1)]
     if tensor and not kernels:
         allowed = f"allowed: {', '.join(parameter.path for parameter in trained)}"
         raise BadInput(f"model {model}", "bit_tensor", f"no trained tensor {tensor!r}", allowed)

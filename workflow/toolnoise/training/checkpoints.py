@@ -1,9 +1,9 @@
 """Checkpoints: an interrupted training resumes from one, bit for bit.
 
 One file per run, written whole or not at all, at most once a minute, so that a short run pays nothing. The recorder
-removes it when the run's statement is on disk. The file starts with a digest of the rest and names what it belongs to
-(spec, data, code, framework, device). A checkpoint is used only if every byte is as written and it belongs to this run.
-Otherwise the log gives the reason, and training starts over.
+removes it when the run's statement is on disk. The file starts with a digest of the rest and names the spec, data,
+code, framework and device that it belongs to. A checkpoint is used only if every byte is as written and it belongs to
+this run. Otherwise the log gives the reason, and training starts over.
 """
 
 import hashlib
@@ -32,8 +32,8 @@ HEADER = "toolnoise checkpoint 2 sha256 {}\n"
 class Progress(NamedTuple):
     """How far a training has come.
 
-    Its state, a row an epoch, seconds by purpose, the epochs after which it resumed, the weights after each cycle, the
-    weights and logits after each recorded step.
+    It has the state, a row for each epoch, seconds by purpose, the epochs after which training resumed, the weights
+    after each cycle, and the weights and logits after each recorded step.
     """
 
     state: State

@@ -1,10 +1,10 @@
 """The loop over epochs: engine-neutral, one run per process.
 
 After every epoch the history records losses and accuracies and, as digests, the weights tensor by tensor: two runs can
-be compared epoch by epoch without keeping their weights. A run whose loss or weights are no longer finite ends there
-and is recorded as diverged; that is a result, not an error. An interrupted run resumes from its last checkpoint and
-ends with the same bits as without the interruption. With a recipe of several cycles the weights after each are kept,
-and with `record_steps` those after steps 1, 2, 4, 8, ... with their test logits.
+be compared epoch by epoch without keeping their weights. A run whose training or test loss is no longer finite ends
+there and is recorded as diverged; that is a result, not an error. An interrupted run resumes from its last checkpoint
+and ends with the same bits as without the interruption. If a recipe has several cycles, the weights after each are
+kept. With `record_steps`, the weights after steps 1, 2, 4, 8, ... are kept with their test logits.
 """
 
 import csv
@@ -54,7 +54,7 @@ def train(
         dataset = prepared.load(data, spec.recipe["normalise"])
         steps_per_epoch(spec.recipe, len(dataset.train))
         engine, observed = start_engine(spec)
-        if dataset.train.boxes:  # its decoder decides about bits, too
+        if dataset.train.boxes:  # Pillow's decoder decides bits, too
             observed["versions"]["pillow"] = metadata.version("pillow")
     with timings.measure("compile"):
         parameters = build_model(engine, spec, dataset)
@@ -109,7 +109,7 @@ def train(
 
 
 class Recording:
-    """What a run records of its steps: nothing unless its recipe asks for it.
+    """The recorder of a run's steps; it records nothing unless the recipe asks for it.
 
     `recorded` has the tensors and logits of the steps so far, and grows.
     """
@@ -121,7 +121,7 @@ class Recording:
         self.steps = runs.recording_steps(recipe["epochs"] * self.steps_per_epoch) if records_steps(recipe) else []
         self.test = dataset.test.first(max(1, RECORDED_EXAMPLES // dataset.test.units))
         if self.steps:
-            # XLA compiles for their number: now, not between two steps.
+            # XLA compiles for this number of examples: now, not between two steps.
             engine.logits(self.test)
 
     def epoch(self, plan: Plan, before: int) -> EpochResult:
@@ -130,11 +130,11 @@ class Recording:
             return self.engine.epoch(plan)
         if not self.recorded:
             self._record()
-        at = [step - before * self.steps_per_epoch for step in self.steps]
-        return self.engine.epoch(plan, [step for step in at if 0 < step <= self.steps_per_epoch], self._record)
+        steps = [step - before * self.steps_per_epoch for step in self.steps]
+        return self.engine.epoch(plan, [step for step in steps if 0 < step <= self.steps_per_epoch], self._record)
 
     def about(self) -> dict[str, Any]:
-        """What the record of the run says of them."""
+        """The entries on recorded steps in the run's record."""
         if not self.steps:
             return {}
         return {"steps_per_epoch": self.steps_per_epoch, "recorded_steps": self.steps[: len(self.recorded)]}

@@ -1,4 +1,4 @@
-"""A model is built before its first run, and its weights are drawn: what is wrong with it shows before any training."""
+"""A model is built, and its weights are drawn, before its first run: its errors show before any training."""
 
 import math
 from typing import Any

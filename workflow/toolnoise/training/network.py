@@ -1,8 +1,8 @@
 """From a spec to a ready network: engine started, network built and checked, initial weights drawn.
 
-What a builder returns must be a built Keras model that gives one score per class, a logit. For text and masks it gives
-one per position and class, for many labels one per label. A softmax at the end would be taken for logits by the loss,
-and training would still seem to work.
+A builder must return a built Keras model that gives one logit per class; for text and masks one per position and class,
+for many labels one per label. The loss would take the output of a softmax for logits, and training would still seem to
+work.
 """
 
 import importlib
@@ -72,7 +72,7 @@ def emulated_noise(spec: Spec) -> str | None:
 
 
 def initial_state(parameters: Sequence[Parameter], spec: Spec, base: Sequence[str] = ()) -> State:
-    """The initial state of the run that `spec` describes: drawn, but for tensors that the weights of a base have."""
+    """The initial state of the run that `spec` describes: drawn, except for tensors in the weights of a base."""
     drawn_for = replicate("init", spec)
     weights = initial_weights(parameters, spec.study_seed, drawn_for, spec.model.name)
     for path in base:
@@ -81,16 +81,16 @@ def initial_state(parameters: Sequence[Parameter], spec: Spec, base: Sequence[st
 
 
 def _of_base(path: str, parameters: Sequence[Parameter]) -> dict[str, np.ndarray]:
-    """The tensors of a network that the weights of a base have; all that are not trained must be among them."""
+    """The tensors of a network that are in the weights of a base; all untrained tensors must be among them."""
     trained = arrays.read_npz(path)
     for parameter in parameters:
         tensor = trained.get(parameter.path)
         if tensor is None and parameter.trainable:
             continue
         if tensor is None or tensor.shape != parameter.shape:
-            found = "no such tensor" if tensor is None else f"found shape {tensor.shape}"
+            problem = "no such tensor" if tensor is None else f"found shape {tensor.shape}"
             allowed = f"shape {parameter.shape}, as the network that starts from it"
-            raise BadInput(path, parameter.path, found, allowed)
+            raise BadInput(path, parameter.path, problem, allowed)
     return {parameter.path: trained[parameter.path] for parameter in parameters if parameter.path in trained}
 
 
@@ -108,7 +108,7 @@ def _builder(model: dict[str, Any]) -> Callable[..., Any]:
 
 
 def checked(builder: Callable[..., Any], model: dict[str, Any], scores: tuple[int, ...]) -> Callable[..., Any]:
-    """The builder of a model that gives `scores`; what is wrong with it, or with its network, is one line."""
+    """A builder that requires outputs of shape `scores`; any fault of the model's builder or network is one line."""
 
     def build(shape: tuple[int, ...], classes: int, **options: Any) -> Any:
         try:
@@ -127,9 +127,9 @@ def checked(builder: Callable[..., Any], model: dict[str, Any], scores: tuple[in
 
 
 def _refusal(model: dict[str, Any], error: BaseException) -> BadInput:
-    """The line for a builder, or its module, that raises an error; with the last place in its folder."""
+    """The one-line error for a builder or module that raises an error, with the last place in the user's code."""
     module = sys.modules.get(model["builder"].partition(":")[0])
-    # A module that cannot be imported is in no list of modules; a study's own are in its folder.
+    # A module whose import fails is not in `sys.modules`; a study's own modules are in its folder.
     folder = Path(module.__file__).parent if module and module.__file__ else Path.cwd()
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
@@ -140,21 +140,21 @@ def _refusal(model: dict[str, Any], error: BaseException) -> BadInput:
 
 
 def _fault(network: Any, scores: tuple[int, ...]) -> tuple[str, str]:
-    """What is wrong with a network, and what is allowed; nothing if it is in order."""
+    """The fault of a network, and what is allowed; empty texts if it has none."""
     import keras
 
     if not isinstance(network, keras.Model):
         return f"returns a {type(network).__qualname__}", EXPECTED
     if not network.built:
         return "returns a model without weights", "expected a model that begins with keras.Input(input_shape)"
-    # A subclass of keras.Model has none: its outputs show when it is called.
+    # A subclass of keras.Model has no outputs until it is called.
     if not (outputs := getattr(network, "outputs", None)):
         return "", ""
     shapes = [tuple(output.shape[1:]) for output in outputs]
     if shapes != [scores]:
         sizes = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
-        wanted, each = " x ".join(map(str, scores)), "position and class" if scores[1:] else "class"
-        return f"gives outputs of shape {sizes}", f"expected one output of {wanted} logits, one for each {each}"
+        wanted, unit = " x ".join(map(str, scores)), "position and class" if scores[1:] else "class"
+        return f"gives outputs of shape {sizes}", f"expected one output of {wanted} logits, one for each {unit}"
     last = _last(outputs[0])
     if last in NO_LOGITS:
         return f"ends in a {last}", "expected logits: a last layer without an activation"

@@ -27,14 +27,14 @@ Tables = Mapping[str, pd.DataFrame]
 OF_PAIRS = ("churn", "churn_normalised", "l2_unit", "l2_raw")  # a run's value is its mean over pairs
 TIMES = ("kernel_ratio", "wall_ratio")
 SKEW = "kernel_skew"  # the share of the kernels' time that the longest one takes, by mode
-TRAINING = "training_relative_diff"  # of the longest and the shortest training, over the mean
-# Distances from 1 of what is 1 where nothing varies, and what a remedy leaves of the noise: 1 minus a metric.
+TRAINING = "training_relative_diff"  # difference of the longest and the shortest training, over the mean
+# Measures that are 1 minus a metric: distances from 1, its value if nothing varies, and the noise that a remedy leaves.
 FROM_ONE = {
     "correlation_distance": "correlation_spearman",
     "cka_distance": "cka",
     "variability_left": "variability_reduction",
 }
-# Metrics over pairs of which a file has no values of single runs, but an interval.
+# Metrics over pairs for which a file has an interval, but no values of single runs.
 WITH_INTERVALS = ("correlation_spearman", "cka", "ensemble_accuracy_change")
 PUBLISHED_AS = {"correlation_spearman": "correlation"}  # Summers & Dinneen do not say which
 # The entries of the hardware registry by name; the published numbers have none.
@@ -48,7 +48,7 @@ DEFAULTS = {"group": "all", "remedy": ""}
 
 
 class Subject(NamedTuple):
-    """What a quantity is of; `remedy` is empty without one."""
+    """The cell, group and remedy that a quantity describes; `remedy` is empty without one."""
 
     model: str
     dataset: str
@@ -82,12 +82,12 @@ def of_study(measure: str, tables: Tables) -> Arms:
 
 
 def _of_paper(variant: str) -> str:
-    """The variant of Zhuang et al. that a variant of a study is; its own name if it is none of theirs."""
+    """The variant of Zhuang et al. that corresponds to a study's variant; its own name if none does."""
     return next((name for name, names in VARIANTS.items() if variant in names), variant)
 
 
 def by_the_papers_names(arms: Arms) -> Arms:
-    """The same arms, with the authors' own ALGO as `algo` where a task has no other."""
+    """The same arms, with the authors' own ALGO as `algo` if a task has no other `algo`."""
     named = {(subject, subject._replace(variant=_of_paper(subject.variant))): arm for subject, arm in arms.items()}
     return {key if named_so != key and named_so in arms else named_so: arm for (key, named_so), arm in named.items()}
 
@@ -105,7 +105,7 @@ def of_published(measure: str, numbers: Sequence[Number]) -> Arms:
 
 
 def sizes_by_null(metric: str, stability: pd.DataFrame | None) -> dict[Subject, float]:
-    """The ratio of a part's SD to that of all which follows from its number of examples alone, by subject."""
+    """The ratio of a part's SD to the SD of all, as expected from the part's size alone, by subject."""
     rows = _rows(stability, f"{metric}_ratio_null")
     return {Subject(*row[:4], row.group): row.value for row in rows if not np.isnan(row.value)}
 
@@ -135,7 +135,7 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Arms:
             draw = {source: getattr(row, source) for source in DRAWN}
             drawn.setdefault(subject, []).append({source: None if is_ == OWN else is_ for source, is_ in draw.items()})
     # If all runs of a cell share a draw, they are independent given that draw, and the arm holds for it alone.
-    free = {subject: each for subject, each in drawn.items() if len(set(draws.units(each)[0])) > 1}
+    free = {subject: run_draws for subject, run_draws in drawn.items() if len(set(draws.units(run_draws)[0])) > 1}
     labels = dict(zip(free, draws.units(*free.values()), strict=True)) if free else {}
     arms = {}
     for subject, numbers in values.items():
@@ -147,10 +147,10 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Arms:
 def _of_cells(
     measure: str, table: pd.DataFrame | None, arm_of: Callable[[tuple, int, int], Arm]
 ) -> Iterator[tuple[Subject, Arm]]:
-    """Arms from the rows of cells, each by its units and one degree of freedom less; distances from 1 are turned."""
-    drawn = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
+    """Arms from the rows of cells; `arm_of` gets a row (for `FROM_ONE`, 1 minus its numbers), units, and units - 1."""
+    draw_counts = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
     for row in _rows(table, FROM_ONE.get(measure, measure)):
-        units, subject = drawn.get(row[:4], row.n_runs), Subject(*row[:4], row.group, getattr(row, "remedy", ""))
+        units, subject = draw_counts.get(row[:4], row.n_runs), Subject(*row[:4], row.group, getattr(row, "remedy", ""))
         if measure in FROM_ONE:
             row = row._replace(value=1 - row.value, ci_low=1 - row.ci_high, ci_high=1 - row.ci_low)
         yield subject, arm_of(row, units, units - 1)
@@ -162,7 +162,7 @@ def _of_times(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subjec
 
 
 def _of_kernels(table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
-    """The share of the longest kernel in each mode, which stands for the variant; its error is that of both times."""
+    """The share of the longest kernel in each mode, which stands for the variant; its error comes from both times."""
     if table is None:
         return
     for (model, hardware, mode), times in table.groupby(["model", "hardware", "mode"], sort=False):
@@ -196,10 +196,10 @@ def _rows(table: pd.DataFrame | None, metric: str) -> list[tuple]:
 
 
 def injected(place: Subject, toolings: Toolings) -> bool:
-    """Whether the implementation noise of some runs is put into them, and not found there."""
-    known = variant(place.variant) if place.variant else None
+    """Whether the implementation noise of some runs is emulated."""
+    varied = variant(place.variant) if place.variant else None
     emulates = toolings.get(place.hardware, {}).get("impl_noise") == "reduction-order"
-    return emulates and known is not None and "impl" in known.varying
+    return emulates and varied is not None and "impl" in varied.varying
 
 
 class ClaimPart(NamedTuple):
@@ -286,7 +286,7 @@ def _trends(
 def _size(
     subject: Subject, key: str, along: str | Mapping[str, float], sizes: Mapping[tuple[str, str], float]
 ) -> float:
-    """What a trend follows: a stated size by name, the positives of a group, or the number in a model's name."""
+    """The size that a trend follows: one stated by name, the positives of a group, or the number in a model's name."""
     if not isinstance(along, str):
         return along.get(getattr(subject, key), 0)
     if along == POSITIVES:

@@ -20,13 +20,13 @@ WHOLE = "all"
 INJECTED = "the noise is emulated, so it is there by construction"
 PUBLISHED, STUDY = "published", "study"
 KNOWN = Arm(1.0, 0, error=0.0, squares=10**9)  # an SD that is known
-# Measures that a reader gets in per cent, by how their names begin.
+# Prefixes of the measures that are shown in per cent.
 PERCENT = ("accuracy", "ensemble_accuracy", "fpr", "fnr", "churn", "max_", "training_relative", "variability")
 Sizes = dict[tuple[str, str], float]
 
 
 POWER = 0.8
-# An observed effect is uncertain, and so is the number that follows from it: the next of these, or more than the last.
+# Numbers of units computed from an uncertain effect are rounded up to one of these, or are more than the last.
 STEPS = (10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -58,17 +58,17 @@ def above(effect: Contrast, bound: float) -> Finding:
 
 
 def equal(effect: Contrast, margin: float) -> Finding:
-    """The effect is within a margin to both sides: two one-sided tests; outside is either side."""
+    """The effect is within a margin, by two one-sided tests; against this, it is beyond the margin on one side."""
     inside = float(np.maximum(effect.below(margin), effect.above(-margin)))
     outside = float(np.minimum(effect.above(margin), effect.below(-margin)))
     return Finding(inside, outside)
 
 
 def combined(findings: list[Finding], every: bool) -> tuple[Finding, int, int]:
-    """The finding of several parts, the place of the part that decides, and of how many it is the best.
+    """The finding of several parts, the place of the part that decides, and the number of parts it was chosen from.
 
-    If every part must agree, the weakest decides for the claim, and the worst against it, as one of several. If one
-    must, the best decides for the claim, as one of several, and the most doubtful against it.
+    If every part must agree, the weakest decides for the claim, and the worst, corrected as one of several, against it.
+    If one must agree, the best, so corrected, decides for the claim, and the most doubtful against it.
     """
     if not every:
         finding, place, looks = combined([part.reversed for part in findings], every=True)
@@ -82,11 +82,11 @@ def combined(findings: list[Finding], every: bool) -> tuple[Finding, int, int]:
 def units_needed(effect: Contrast, distance: float, level: float) -> float:
     """About how many units per arm resolve a distance at a two-sided level, if the effect is as observed.
 
-    The variance shrinks as 1 over the units, that of the logarithm of few SDs faster. NaN if it is not known.
+    The variance falls as 1 / units; that of the logarithm of an SD over few units falls faster. NaN if it is not known.
     """
     if min(effect.units, default=0) < 2 or not effect.error > 0:
         return math.nan
-    # Of equal arms that would have the error of these: the harmonic mean.
+    # The units of equal arms that would have this error: the harmonic mean.
     present = len(effect.units) / sum(1 / units for units in effect.units)
     threshold = scipy.special.ndtri(1 - level / 2) + scipy.special.ndtri(POWER)
 
@@ -98,9 +98,9 @@ def units_needed(effect: Contrast, distance: float, level: float) -> float:
 
 
 class Side(NamedTuple):
-    """What claims are judged on: arms and items of a claim, sizes of groups, bounds by size alone, and toolings.
+    """The numbers that claims are judged on: arms of a claim, sizes of groups, bounds by size alone, and toolings.
 
-    `synthetic` are the data sets whose pictures are drawn.
+    `synthetic` has the names of synthetic data sets.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Side(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """What an effect is for a reader, how to get it from a contrast, and whether means are compared as they are.
+    """The unit of an effect, how to get it from a contrast, and whether it is `linear`, as for a difference of means.
 
     No interval leaves the `limits` of the effect.
     """
@@ -124,10 +124,10 @@ class Scale(NamedTuple):
 
 
 class ShownEffect(NamedTuple):
-    """A claim or one of its parts. `contrast` is missing if it is seen, not estimated; `finding`, if nothing is known.
+    """A claim or one of its parts. `contrast` is missing if presence is tested, `finding` if nothing is known.
 
-    `distance` is that of the effect from the nearest end of what is claimed. `parts` are what the effect is of, the
-    best of `looks` of them, and `everything` all that the claim rests on. `short_of` says why a claim cannot be
+    `distance` is that of the effect from the nearest bound of the claim. The effect is that of `parts`, the best of
+    `looks`; `everything` has all parts that the claim rests on. `short_of` is the reason why a claim cannot be
     supported.
     """
 
@@ -157,57 +157,57 @@ class ShownEffect(NamedTuple):
         return tuple(arm.units for part in self.parts for _, arm in part.terms)
 
     def interval(self, level: float) -> Estimate:
-        """The interval that excludes what a two-sided test of this level rejects; of the best of several parts, too."""
+        """The interval of the values that a two-sided test of this level does not reject, corrected for `looks`."""
         if self.contrast is None or self.finding is None or math.isnan(self.effect.low):
             return UNDEFINED
-        found = self.contrast.interval(min(level, 1.0) / self.looks / 2)
-        if math.isnan(found.low):
+        bounds = self.contrast.interval(min(level, 1.0) / self.looks / 2)
+        if math.isnan(bounds.low):
             return UNDEFINED
-        return Estimate(*map(self.scale.read, found)).within(*self.scale.limits)
+        return Estimate(*map(self.scale.read, bounds)).within(*self.scale.limits)
 
 
 def examine(claim: Claim, side: Side) -> tuple[ShownEffect | None, list[ShownEffect]]:
-    """A claim on one side, as a whole and by its parts; nothing as a whole if there is no part."""
+    """A claim on one side, as a whole and by its parts; None as a whole if there is no part."""
     all_parts = parts(claim, side.arms(claim), side.sizes)
     if not all_parts:
         return None, []
     scale = scale_of(claim, side.name)
     bounds = [bound_of(claim, part, side) for part in all_parts]
     if claim["test"] == "presence":
-        each = [_seen(claim, scale, part, side) for part in all_parts]
+        effects = [_seen(claim, scale, part, side) for part in all_parts]
     else:
         named = zip(all_parts, bounds, strict=True)
-        each = [_estimated(claim, scale, part.name, [part], bound) for part, bound in named]
+        effects = [_estimated(claim, scale, part.name, [part], bound) for part, bound in named]
         if claim["parts"] == "pooled":
-            return _estimated(claim, scale, WHOLE, all_parts, float(np.mean(bounds))), each
-    judged = [shown for shown in each if not shown.cannot_fail]
+            return _estimated(claim, scale, WHOLE, all_parts, float(np.mean(bounds))), effects
+    judged = [shown for shown in effects if not shown.cannot_fail]
     if judged:
-        return _combined(claim, judged), each
-    largest = max(each, key=lambda shown: np.nan_to_num(shown.effect.value, nan=-math.inf))
-    return largest._replace(name=WHOLE, everything=tuple(all_parts)), each
+        return _combined(claim, judged), effects
+    largest = max(effects, key=lambda shown: np.nan_to_num(shown.effect.value, nan=-math.inf))
+    return largest._replace(name=WHOLE, everything=tuple(all_parts)), effects
 
 
-def _combined(claim: Claim, each: Sequence[ShownEffect]) -> ShownEffect:
+def _combined(claim: Claim, effects: Sequence[ShownEffect]) -> ShownEffect:
     """The claim that every part agrees, or any of them."""
-    everything, every = tuple(part for shown in each for part in shown.parts), claim["parts"] == "every"
-    told = [shown for shown in each if shown.finding]
-    if not told or (every and len(told) < len(each)):
-        # The one that would decide: the lowest of what must be above, the highest of what must be below.
+    everything, every = tuple(part for shown in effects for part in shown.parts), claim["parts"] == "every"
+    tested = [shown for shown in effects if shown.finding]
+    if not tested or (every and len(tested) < len(effects)):
+        # The part that would decide: the lowest if effects must be above, the highest if they must be below.
         decides = min if claim.get("direction") in ("above", "rising") else max
-        missing = [shown for shown in each if not shown.finding]
+        missing = [shown for shown in effects if not shown.finding]
         shown = decides(missing, key=lambda shown: np.nan_to_num(shown.effect.value, nan=0.0))
         return shown._replace(name=WHOLE, everything=everything)
-    finding, place, looks = combined([shown.finding for shown in told], every)
+    finding, place, looks = combined([shown.finding for shown in tested], every)
     if claim["test"] == "presence":
-        place = (np.argmin if every else np.argmax)([shown.effect.value for shown in told])
+        place = (np.argmin if every else np.argmax)([shown.effect.value for shown in tested])
     short_of = _one_only(claim, everything) if every else ""
     if short_of:
         finding = finding._replace(supports=1.0)
-    return told[place]._replace(name=WHOLE, everything=everything, finding=finding, looks=looks, short_of=short_of)
+    return tested[place]._replace(name=WHOLE, everything=everything, finding=finding, looks=looks, short_of=short_of)
 
 
 def _one_only(claim: Claim, parts: Sequence[ClaimPart]) -> str:
-    """Why parts cannot show that a claim holds for every one: there is one of what it speaks of."""
+    """Why parts cannot show that a claim holds in every case: there is one case only. Empty if there are more."""
     if "over" in claim:
         return "one comparison only" if len(parts) == 1 else ""
     key, thing = ("hardware", "tooling") if "hardware" in claim["of"] else ("model", "network")
@@ -221,7 +221,7 @@ def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[ClaimPart]
     if scale.linear:
         terms = [(weight, linear(arm)) for weight, arm in terms]
     elif len(terms) == 1 and terms[0][1].squares:
-        terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a test of chi squared is one of F
+        terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a chi-squared test is an F test
     pooled = contrast(terms)
     effect = Estimate(*map(scale.read, pooled.estimate)).within(*scale.limits)
     finding = None if np.isnan([pooled.error, bound]).any() else finding_of(claim, pooled, bound)
@@ -245,12 +245,12 @@ def finding_of(claim: Claim, effect: Contrast, bound: float) -> Finding:
     """The evidence of a contrast for a claim, by its test."""
     if claim["test"] == "equivalence":
         return equal(effect, _margin(claim))
-    found = above(effect, bound)
-    return found if claim["direction"] in ("above", "rising") else found.reversed
+    finding = above(effect, bound)
+    return finding if claim["direction"] in ("above", "rising") else finding.reversed
 
 
 def scale_of(claim: Claim, side: str) -> Scale:
-    """How the effect of a claim is told."""
+    """The scale on which the effect of a claim is shown."""
     measure = claim["measure"]
     if side == PUBLISHED:
         measure = claim.get("published", {}).get("measure", measure)
@@ -279,7 +279,7 @@ def linear(arm: Arm) -> Arm:
 
 
 def bound_of(claim: Claim, part: ClaimPart, side: Side) -> float:
-    """What an effect is compared with, on the scale of the contrast; of a trend, 0."""
+    """The bound that an effect is compared with, on the scale of the contrast; 0 for a trend."""
     reference = claim.get("reference")
     if reference is None or claim["test"] == "trend":
         return 0.0
@@ -295,7 +295,7 @@ def _margin(claim: Claim) -> float:
 
 
 def _claimed(claim: Claim, bound: float) -> tuple[float, float]:
-    """The bounds of what a claim says of its effect, on the scale of the contrast."""
+    """The bounds that a claim sets for its effect, on the scale of the contrast."""
     if "margin" in claim:
         return -_margin(claim), _margin(claim)
     return (bound, math.inf) if claim["direction"] in ("above", "rising") else (-math.inf, bound)

@@ -1,9 +1,9 @@
 """Verdicts on claims: on the numbers that the papers published, and on a study.
 
 A claim is supported if its interval lies wholly on its side, and refuted if it lies wholly on the other, after Holm's
-adjustment within its paper: its two-sided p-value, adjusted, is below 5 %. Otherwise it is undecided, and the number
-of units per arm that would tell it is given: for 80 % power at the observed effect and the level of Holm's first step.
-Claims that cannot be false are shown, and neither judged nor counted.
+adjustment within its paper: its two-sided p-value, adjusted, is below 5 %. Otherwise it is undecided, and the number of
+units per arm that would decide it is given: for 80 % power at the observed effect and the level of Holm's first step.
+Claims that cannot be false are shown, but neither judged nor counted.
 """
 
 import functools
@@ -39,12 +39,12 @@ from toolnoise.stats.significance import LEVEL, holm
 from toolnoise.study import published
 from toolnoise.study.entries import dataset_name
 
-# A row is of a claim as a whole (`part` is all), or of a part. `scale` says what the values are. `ci_low` and `ci_high`
-# are the 95 % interval. `pvalue` is for the claim, `against` is against it; the smaller one is adjusted by Holm: that
-# of a claim within its paper, that of a part within its claim. `decides_low` and `decides_high` are the wider interval
-# that decides after the adjustment, the one of the adjusted p-value. By the claim, the value is between `claimed_low`
-# and `claimed_high`. `n_units` are the independent units of the first side and,
-# where they differ, of the other; the smallest where there are several arms.
+# A row is about a claim as a whole (`part` is all), or about a part. `scale` has the unit of the values. `ci_low` and
+# `ci_high` are the 95 % interval. `pvalue` is for the claim, `against` is against it; the smaller one is adjusted by
+# Holm: that of a claim within its paper, that of a part within its claim. `decides_low` and `decides_high` are the
+# wider interval that decides after the adjustment, the one of the adjusted p-value. By the claim, the value is between
+# `claimed_low` and `claimed_high`. `n_units` are the independent units of the first side and, where they differ, of the
+# other; the smallest where there are several arms.
 CLAIMS: Columns = {
     **dict.fromkeys(("paper", "claim", "says", "source", "test", "side", "part", "verdict", "scale"), str),
     **dict.fromkeys(
@@ -58,14 +58,14 @@ CLAIMS: Columns = {
 SUPPORTED, REFUTED, OPEN, CERTAIN = "supported", "refuted", "undecided", "cannot fail"
 OPEN_BEFORE = "cannot be told"  # in files of earlier versions
 ABSENT = {PUBLISHED: "not published", STUDY: "not run"}
-# The verdicts in the order in which they are told.
+# The verdicts in the order in which they are shown.
 ORDER = (SUPPORTED, REFUTED, OPEN, CERTAIN, *ABSENT.values())
 NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES, published.IDENTICAL)
 BEFORE = ("ratio", "exponent", "value")  # scales that are named before the number; others are units after it
 
 
 def read(path: str | Path) -> pd.DataFrame:
-    """The verdicts in a file: each once, and each claim as a whole on both sides."""
+    """Read the verdicts in a file; refuse a repeated verdict, and a claim with one side only."""
     verdict_rows = metric_files.read(path, CLAIMS).replace({"verdict": {OPEN_BEFORE: OPEN}})
     keys = verdict_rows[["claim", "part", "side"]]
     if keys.duplicated().any():
@@ -98,9 +98,9 @@ def judge(
 ) -> None:
     """Write the verdicts on claims, by the published numbers and by a study's metric files; a kind may have no file.
 
-    Of the claims those named `judged` are, or all. `toolings` are the study's entries of the hardware registry,
-    `columns` say where the columns of each kind are defined. `label_of` has the label that claims on sub-groups are
-    about, of each data set with many labels, and `synthetic` the data sets whose pictures are drawn.
+    Only the claims named in `judged` are judged, or all if it is empty. `toolings` has the study's hardware entries,
+    `columns` the places where the columns of each kind are defined. `label_of` maps each data set with many labels to
+    the label that claims on sub-groups are about, and `synthetic` has the names of synthetic data sets.
     """
     metrics = {
         "stability": stability,
@@ -127,9 +127,9 @@ def by_publication() -> Side:
     numbers = [number for path in NUMBERS for number in published.read(path)]
 
     def arms(claim: Claim) -> Arms:
-        given = claim.get("published", {})
-        chosen = [number for number in numbers if _item(number) in given.get("items", ())]
-        return of_published(given.get("measure", claim["measure"]), chosen)
+        settings = claim.get("published", {})
+        chosen = [number for number in numbers if _item(number) in settings.get("items", ())]
+        return of_published(settings.get("measure", claim["measure"]), chosen)
 
     counts = [number for number in numbers if (number.metric, number.split, number.label) == ("count", "train", "1")]
     sizes = {(number.dataset, number.group): number.amount for number in counts}
@@ -149,7 +149,7 @@ def by_study(
         grouped = {kind: metric_files.of_label(table, label_of) for kind, table in grouped.items()}
     if "counts" in tables:
         counts = grouped["counts"]
-        several = set(counts[counts["label"] == "2"]["dataset"])  # of more than two classes none is the positive one
+        several = set(counts[counts["label"] == "2"]["dataset"])  # with more than two classes, none is the positive one
         label = counts["dataset"].isin(several).map({True: "all", False: "1"})
         train = counts[(counts["split"] == "train") & (counts["label"] == label)]
         sizes = {(row.dataset, row.group): row.n for row in train.rename(columns={"count": "n"}).itertuples()}
@@ -174,18 +174,18 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
     for paper in families:
         adjusted[papers == paper] = holm(smallest[papers == paper])
         families[paper] = max(1, int((~np.isnan(smallest[papers == paper])).sum()))
-    for claim, (whole, each), pvalue in zip(claims, examined, adjusted.tolist(), strict=True):
+    for claim, (whole, effects), pvalue in zip(claims, examined, adjusted.tolist(), strict=True):
         if whole is None:
             about = claim["paper"], claim["name"], claim["says"], claim["source"], claim["test"]
             nothing = [*[math.nan] * 10, "", math.nan, "", "", "", claim["note"]]
             yield (*about, side.name, WHOLE, ABSENT[side.name], "", *nothing)
             continue
-        *row, note = _row(claim, side, whole, pvalue, LEVEL / families[claim["paper"]], each)
-        judged = list(zip(each, holm(np.array([_smallest(part) for part in each])).tolist(), strict=True))
+        *row, note = _row(claim, side, whole, pvalue, LEVEL / families[claim["paper"]], effects)
+        judged = list(zip(effects, holm(np.array([_smallest(part) for part in effects])).tolist(), strict=True))
         hidden = _disagreement([_verdict(*part) for part in judged]) if claim["parts"] == "pooled" else ""
         yield (*row, "; ".join(filter(None, (hidden, note))))
         for part, of_part in judged:
-            yield _row(claim, side, part, of_part, LEVEL / len(each), [part])
+            yield _row(claim, side, part, of_part, LEVEL / len(effects), [part])
 
 
 def _smallest(shown: ShownEffect) -> float:
@@ -195,12 +195,12 @@ def _smallest(shown: ShownEffect) -> float:
 
 
 def _row(
-    claim: Claim, side: Side, shown: ShownEffect, adjusted: float, level: float, each: Sequence[ShownEffect]
+    claim: Claim, side: Side, shown: ShownEffect, adjusted: float, level: float, effects: Sequence[ShownEffect]
 ) -> tuple[Any, ...]:
-    """The row of a claim or of a part; `each` are the parts that it rests on, and `level` that of one test."""
+    """The row of a claim or of a part; `effects` are the parts that it rests on, and `level` is that of one test."""
     pvalues = shown.finding.pvalues if not math.isnan(_smallest(shown)) else (math.nan, math.nan)
     verdict = _verdict(shown, adjusted)
-    side_of_it, units = _needed(claim, shown, each, level) if verdict == OPEN else ("", math.nan)
+    side_of_it, units = _needed(claim, shown, effects, level) if verdict == OPEN else ("", math.nan)
     # The level at which this claim was tested: its interval excludes what the verdict excludes.
     tested_at = LEVEL * min(pvalues) / adjusted if 0 < adjusted < 1 else LEVEL if math.isnan(adjusted) else level
     decides = shown.interval(tested_at)
@@ -211,7 +211,7 @@ def _row(
     return (
         *(claim["paper"], claim["name"], *about, claim["test"], side.name, shown.name, verdict, shown.scale.name),
         *(*limits, *pvalues, adjusted, _sides(shown.units), units, side_of_it),
-        *(", ".join(toolings), emulated, _note(claim, side, shown, each, decides)),
+        *(", ".join(toolings), emulated, _note(claim, side, shown, effects, decides)),
     )
 
 
@@ -225,15 +225,15 @@ def _verdict(shown: ShownEffect, adjusted: float) -> str:
     return REFUTED if shown.finding.reversed.agrees else OPEN
 
 
-def _needed(claim: Claim, shown: ShownEffect, each: Sequence[ShownEffect], level: float) -> tuple[str, float]:
-    """For which verdict more units are needed, and about how many per arm."""
+def _needed(claim: Claim, shown: ShownEffect, effects: Sequence[ShownEffect], level: float) -> tuple[str, float]:
+    """The verdict that more units would give, and about how many it needs per arm."""
     if shown.finding is None or shown.contrast is None or shown.short_of:
         return "", math.nan
     # The contrasts that decide the claim the way its effect points: all of them, or the best.
     pooled = shown.name != WHOLE or claim["parts"] == "pooled"
-    told = [part for part in ([shown] if pooled else each) if part.finding]
-    agrees = (any if claim["parts"] == "any" else all)(part.finding.agrees for part in told)
-    deciding = [part for part in told if part.finding.agrees == agrees]
+    tested = [part for part in ([shown] if pooled else effects) if part.finding]
+    agrees = (any if claim["parts"] == "any" else all)(part.finding.agrees for part in tested)
+    deciding = [part for part in tested if part.finding.agrees == agrees]
     every = agrees != (claim["parts"] == "any")
     at = level if every or pooled else level / len(deciding)
     units = [units_needed(part.contrast, part.distance, at) for part in deciding]
@@ -247,15 +247,15 @@ def _sides(units: Sequence[int]) -> str:
     return " and ".join(map(str, units)) if all(units) else ""
 
 
-def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffect], decides: Estimate) -> str:
+def _note(claim: Claim, side: Side, shown: ShownEffect, effects: Sequence[ShownEffect], decides: Estimate) -> str:
     notes = [reason for reason in (_data(side, shown), shown.cannot_fail, shown.short_of) if reason]
     if shown.finding is None and not shown.cannot_fail:
         notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(shown))
     elif shown.finding is not None and shown.contrast is not None and math.isnan(decides.low):
         notes.append(f"no interval: {TOO_FEW}")
-    fixed = [part for part in each if part.contrast is not None and part.contrast.fixed]
+    fixed = [part for part in effects if part.contrast is not None and part.contrast.fixed]
     if fixed:
-        where = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
+        where = f"in {len(fixed)} of {len(effects)} parts, " if len(fixed) < len(effects) else ""
         notes.append(f"{where}for one draw of what the runs share")
     if shown.name == WHOLE and claim["note"]:
         notes.append(claim["note"])
@@ -263,7 +263,7 @@ def _note(claim: Claim, side: Side, shown: ShownEffect, each: Sequence[ShownEffe
 
 
 def _data(side: Side, shown: ShownEffect) -> str:
-    """The data sets of an effect, if pictures of one are drawn."""
+    """The data sets of an effect, if one of them is synthetic."""
     datasets = list(dict.fromkeys(subject.dataset for subject in shown.subjects if subject.dataset))
     if not set(datasets) & set(side.synthetic):
         return ""
@@ -283,7 +283,7 @@ def _not_estimated(shown: ShownEffect) -> str:
 
 
 def _disagreement(verdicts_of_parts: Sequence[str]) -> str:
-    """What the mean of several parts hides; empty if none contradicts another."""
+    """The contradiction that the mean of several parts hides; empty if there is none."""
     supported, refuted = map(verdicts_of_parts.count, (SUPPORTED, REFUTED))
     if not supported or not refuted:
         return ""
@@ -295,20 +295,20 @@ def _item(number: published.Number) -> str:
 
 
 def verdict(row: Any) -> str:
-    """A verdict with what it speaks of, and with the number of units that would be needed."""
+    """A verdict, marked if its noise is emulated, with the number of units that would be needed."""
     words = row.verdict if not row.emulated else f"{row.verdict}, {row.emulated}"
     return f"{words} ({needed(row)})" if row.verdict == OPEN and needed(row) else words
 
 
 def needed(row: Any) -> str:
-    """About how many units per arm would be needed for which verdict, if that is known."""
+    """About how many units per arm are needed, and for which verdict; empty if that is not known."""
     if not row.needed_to:
         return ""
     return f"{'n > 1000' if math.isinf(row.n_needed) else f'n ≈ {row.n_needed:.0f}'} to {row.needed_to}"
 
 
 def counts(verdicts: pd.DataFrame) -> dict[str, int]:
-    """How many claims as a whole have each verdict, in the order of verdicts; what cannot fail is no verdict."""
+    """The number of claims with each verdict, in the order of verdicts, without claims that cannot fail."""
     by_name = verdicts["verdict"].value_counts()
     return {name: int(by_name[name]) for name in ORDER if name in by_name and name != CERTAIN}
 

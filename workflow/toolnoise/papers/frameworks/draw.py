@@ -12,7 +12,7 @@ from toolnoise.figures import selection, style
 def versions(
     identical: Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
 ) -> dict[str, tuple[str, str]]:
-    """Each tooling's framework and its version, from files of identical runs; its own name without these."""
+    """Each tooling's framework and its version, from files of identical runs; without these, the tooling's name."""
     if not identical:
         return {name: (name, "") for name in hardware}
     rows = metric_files.read(identical, metric_files.columns_at("toolnoise.papers.identical.metric:IDENTICAL"))

@@ -144,7 +144,7 @@ def measure(
     rows = [(pair, *row) for row in total(*both, over)]
     for way, predicted in zip((pair, pair.reversed), both, strict=True):
         rows += [(way, *row) for row in inference(predicted, over)]
-    trained = [runs_at(*each) for each in zip((records, other_records), home, kept, strict=True)]
+    trained = [runs_at(*arguments) for arguments in zip((records, other_records), home, kept, strict=True)]
     parts = _partings(list(zip(*trained, strict=True)))
     counts = (len(kept[0]), missing)
     metric_files.write(

@@ -89,6 +89,6 @@ def measure(
 
 
 def _units(drawn: Sequence[Drawn], *contents: np.ndarray) -> list[np.ndarray]:
-    """The independent pairs of runs: those that share a draw are one, and so are those of equal bits."""
+    """The independent units of pairs: pairs that share a draw are one unit, and so are bit-equal pairs."""
     alike = [tuple(sha256(content[run].tobytes()).digest() for content in contents) for run in range(len(drawn))]
     return draws.members(draws.merged(draws.units(drawn)[0], alike))

@@ -3,8 +3,8 @@
 The tests between sets of runs are those of their analysis (their 4_4_analyze_stat_test.py). Levene's test asks whether
 two sets spread equally, Mann and Whitney's whether one lies above the other. They compare fixed-seed with default runs,
 networks, criteria of convergence, and frameworks (here any two toolings). Two differences from theirs: their SciPy gave
-half of the two-sided p-value of Mann and Whitney's test, on the side that the data suggest; and of several
-configurations they take the one with the largest variance, ours are compared one by one.
+half of the two-sided p-value of Mann and Whitney's test, on the side that the data suggest; and they compare only the
+configuration with the largest variance, while ours are compared one by one.
 """
 
 import itertools
@@ -47,7 +47,7 @@ def by_first_criterion(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def about(row: Row, emulated: Sequence[str], synthetic: Sequence[str]) -> list[str | Entry]:
-    """What a row is about: tooling and framework, task, variant and their `random_seed`, and its runs."""
+    """The subject of a row: tooling and framework, task, variant and their `random_seed`, and its runs."""
     tooling = f"{style.tooling_name(row['hardware'], emulated)}, "
     tooling += style.framework_name(row["backend"], row["backend_version"])
     source = f"{style.variant_name(row['variant'])} (seed {row['random_seed']})"
@@ -57,7 +57,7 @@ def about(row: Row, emulated: Sequence[str], synthetic: Sequence[str]) -> list[s
 
 
 def apart(row: Row) -> list[Entry]:
-    """Range and SD of accuracy, over all examples and in the class that has the largest."""
+    """Range and SD of accuracy, over all examples and in the class with the largest."""
     few = row["no_try"] < 2
     difference = row["max_accuracy_diff"]
     spread = Entry(f"{100 * difference:.2f}" if difference else "0", _span(row, "accuracy", 100))
@@ -109,8 +109,8 @@ def _label(row: Row, widest: bool) -> Entry:
 
 
 def comparison(shown: pd.DataFrame, metrics: Sequence[str]) -> Iterator[list[str | Entry]]:
-    """A line of published headlines for each of their variants, then one of the largest values of this study."""
-    headlines = {(one.variant, one.metric): one for one in published.read(published.IDENTICAL)}
+    """For each published variant, a line of published headlines, then one of the largest values of this study."""
+    headlines = {(number.variant, number.metric): number for number in published.read(published.IDENTICAL)}
     for variant in dict.fromkeys(variant for variant, _ in headlines):
         source = f"{style.variant_name(variant)} (seed {1 if variant == 'impl' else -1})"
         if not any((variant, metric) in headlines for metric in metrics):
@@ -123,8 +123,8 @@ def comparison(shown: pd.DataFrame, metrics: Sequence[str]) -> Iterator[list[str
             yield ["this study", "largest", source, Entry(""), *ours]
 
 
-def _headline(one: published.Number | None) -> Entry:
-    return Entry(one.value + (" %" if one.unit == "percent" else "")) if one else Entry("—")
+def _headline(number: published.Number | None) -> Entry:
+    return Entry(number.value + (" %" if number.unit == "percent" else "")) if number else Entry("—")
 
 
 def _largest(rows: pd.DataFrame, metric: str) -> Entry:
@@ -136,16 +136,16 @@ def _largest(rows: pd.DataFrame, metric: str) -> Entry:
 
 
 def notes(shown: pd.DataFrame, rows: Sequence[Sequence[str | Entry]], emulated: Sequence[str]) -> list[str]:
-    """Weak runs, seeds, what was published, and the words that occur."""
+    """Notes on weak runs, seeds, published numbers, and the terms that occur."""
     headlines = published.read(published.IDENTICAL)
-    sources: dict[str, list[str]] = {one.source: [] for one in headlines}
-    for one in headlines:
-        sources[one.source].append(_headline(one).text)
+    sources: dict[str, list[str]] = {number.source: [] for number in headlines}
+    for number in headlines:
+        sources[number.source].append(_headline(number).text)
     quoted = "; ".join(f"{', '.join(values)} ({source})" for source, values in sources.items())
-    weak, some = shown["weak_rule"].iloc[0], bool(shown["n_weak"].any())
+    weak, any_weak = shown["weak_rule"].iloc[0], bool(shown["n_weak"].any())
     possible = {
-        f"Weak, and left out: {weak}.": some,
-        f"No run was too weak to count; left out would be: {weak}.": not some,
+        f"Weak, and left out: {weak}.": any_weak,
+        f"No run was too weak to count; left out would be: {weak}.": not any_weak,
         "Seed: their random_seed, 1 if at most the implementation varies, else -1.": True,
         f"Published, of TensorFlow, CNTK and Theano: {quoted}; of 16 runs in their code. By which rule weak ones were "
         "left out, and whether the time is that to convergence, is in nothing that could be read. Ranges of time are "
@@ -157,7 +157,7 @@ def notes(shown: pd.DataFrame, rows: Sequence[Sequence[str | Entry]], emulated: 
 
 
 def growth_note(shown: pd.DataFrame) -> str:
-    """By how much a range grows with the number of runs that it is of."""
+    """A note on how much a range grows with its number of runs."""
     sizes = sorted(set(shown["no_try"]) - {0, 1})
     grows = ", ".join(f"{range_in_sds(size):.2f} SDs of {size} runs" for size in sizes)
     note = (
@@ -178,7 +178,7 @@ LOWEST_LOSS, BEST_ACCURACY = "lowest-loss", "best-accuracy"
 
 
 class RunSet(NamedTuple):
-    """What a set of runs has in common."""
+    """The properties that a set of runs has in common."""
 
     network: str
     dataset: str
@@ -188,7 +188,7 @@ class RunSet(NamedTuple):
 
 
 class TestedSets(NamedTuple):
-    """Two sets of runs compared in one quantity; `mann_whitney` is NaN where their analysis has Levene's test alone."""
+    """Two sets of runs compared in one quantity; `mann_whitney` is NaN if their analysis has Levene's test alone."""
 
     comparison: str
     quantity: str

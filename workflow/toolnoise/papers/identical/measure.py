@@ -74,7 +74,7 @@ def _rows(
     dataset: Data,
     block: dict[str, Any],
 ) -> tuple[Rows, Rows]:
-    """Of each criterion the rows of the cell and those of its runs; runs that cannot be measured count as missing."""
+    """The rows of the cell and those of its runs, by criterion; runs that cannot be measured count as missing."""
     any_run, *_ = *finished, *missing
     histories = [History.of(run.history()) for run in finished]
     rules = Weak(**block["weak"]), block.get("accuracy", END)
@@ -88,9 +88,9 @@ def _rows(
     answers = accuracy.predictions(logits)
     of_cell, of_runs = [], []
     for criterion in block["criteria"]:
-        whole, each = measured(answers, dataset.test.labels, len(dataset.classes), histories, criterion, *rules)
+        whole, run_rows = measured(answers, dataset.test.labels, len(dataset.classes), histories, criterion, *rules)
         of_cell.append([(about | whole)[column] for column in IDENTICAL])
-        rows = [{"try": run.seed} | row for run, row in zip(finished, each, strict=True)]
+        rows = [{"try": run.seed} | row for run, row in zip(finished, run_rows, strict=True)]
         rows += [_empty(run.seed, criterion) for run in missing]
         of_runs.extend([(about | row)[column] for column in CONVERGENCE] for row in rows)
     return of_cell, of_runs

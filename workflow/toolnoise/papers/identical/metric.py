@@ -8,7 +8,7 @@ the authors' code.
 Convergence is a setting: a criterion of `CRITERIA` gives the epoch at which a run has converged. Three of the criteria
 are the authors' (best_acc, best_loss and epoch, on a validation set). Accuracies are those at the end of training or,
 if a study says so, those after the criterion's epoch, as theirs; accuracies of classes are always those at the end. No
-source that could be read defines their "weak model": `Weak` defines which runs are excluded, by their ends.
+source that could be read defines their "weak model": `Weak` defines which runs are excluded, by their final accuracies.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +64,7 @@ IDENTICAL: Columns = {
     **dict.fromkeys(("n_weak", "n_converged", "n_missing"), int),
     **dict.fromkeys(("dataset", "hardware", "variant"), str),
 }
-# Each run by itself, for tests: the columns of their `analysis_raw.csv`, and the accuracy of one class, then ours.
+# One row for each run, for tests: the columns of their `analysis_raw.csv`, and the accuracy of one class, then ours.
 COUNTED, WEAK, MISSING = "counted", "weak", "missing"
 CONVERGENCE: Columns = {
     **dict.fromkeys((*_EXPERIMENT, "stopping_type"), str),

@@ -1,1 +1,1 @@
-"""Language: how far runs of a language model end apart in what they say of the next token, and in what they write."""
+"""Language: how far runs of a language model end apart in their next-token predictions, and in the text they write."""

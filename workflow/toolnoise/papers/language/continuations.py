@@ -1,7 +1,7 @@
-"""Continuations: what each run of a cell writes after the same beginnings, token by token, the likeliest one each time.
+"""Continuations: the text that each run of a cell writes after the same beginnings, always the likeliest next token.
 
-A beginning is the first half of a test segment. What follows has the length of the other half, so no network sees more
-tokens than in training.
+A beginning is the first half of a test segment. The continuation has the length of the other half, so no network sees
+more tokens than in training.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.study import runs
 
 BEGINNINGS = 100
-NOTHING = -1  # in the place of what a diverged run would write
+NOTHING = -1  # in place of the tokens of a diverged run
 
 
 def dump(spec: Spec, data: Input, records: TrainedRuns, *, texts: Output, index: Output) -> dict[str, Any]:

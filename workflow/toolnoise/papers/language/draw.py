@@ -1,4 +1,4 @@
-"""What the figure and the table of language models show: names and units, rows, entries, and the figure's title."""
+"""The content of the figure and the table of language models: names and units, rows, entries, the figure's title."""
 
 from collections.abc import Sequence
 
@@ -34,17 +34,17 @@ def rows(table: pd.DataFrame, paths: Sequence[str], hardware: Sequence[str], tas
 def of_runs(table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> pd.DataFrame:
     """Each run's own part in churn and in the SD of perplexity."""
     entropies = table[table["metric"] == "cross_entropy"]
-    # How far a run is from the mean of the runs with its draws is known of accuracy alone, so it goes by that name.
+    # `dots` computes a run's distance from the mean of its draws only for `accuracy`, so perplexity gets that name.
     perplexities = entropies.assign(metric="accuracy", value=np.exp(entropies["value"]))
-    known = dots.of_runs(pd.concat([table[table["metric"] == "churn"], perplexities]), hardware, tasks)
-    return known.replace({"metric": TOKEN_CHURN | {"accuracy_sd": "perplexity_sd"}})
+    values = dots.of_runs(pd.concat([table[table["metric"] == "churn"], perplexities]), hardware, tasks)
+    return values.replace({"metric": TOKEN_CHURN | {"accuracy_sd": "perplexity_sd"}})
 
 
 def keep_the_likeliest(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> list[str]:
-    """The data sets of which only the likeliest tokens were kept: there is no correlation of scores."""
+    """The data sets with only the likeliest tokens kept: these have no correlation of scores."""
     shown = selection.of_tasks(table, tasks)
-    known = set(shown[shown["metric"] == "correlation_spearman"]["dataset"])
-    return [name for name in selection.unique(shown["dataset"]) if name not in known]
+    correlated = set(shown[shown["metric"] == "correlation_spearman"]["dataset"])
+    return [name for name in selection.unique(shown["dataset"]) if name not in correlated]
 
 
 def rarest(table: pd.DataFrame) -> dict[str, str]:
@@ -54,7 +54,7 @@ def rarest(table: pd.DataFrame) -> dict[str, str]:
 
 
 def number(value: float, digits: int) -> str:
-    """A number with so many decimals, or one digit that counts if it would round to zero; a bare 0 or 1 is exact."""
+    """A number with `digits` decimals, or one significant digit if it would round to zero; a bare 0 or 1 is exact."""
     text = f"{value:.{digits}f}"
     return f"{value:.0f}" if value in (0, 1) else f"{value:.1g}" if float(text) == 0 else text
 
@@ -69,7 +69,7 @@ def entry(estimate: Estimate, scale: float, digits: int) -> Entry:
 
 
 def mean_and_sd(mean: Estimate, sd: Estimate) -> Entry:
-    """Mean ± SD of perplexity, with two digits of the SD that count, and the SD's interval; a bare ± 0 is exact."""
+    """Mean ± SD of perplexity, with two significant digits of the SD, and the SD's interval; a bare ± 0 is exact."""
     if np.isnan(mean.value):
         return Entry("n/a")
     if np.isnan(sd.value):
@@ -86,14 +86,14 @@ def of_language(shown: pd.DataFrame, emulated: bool = False) -> str:
     whole = findings.churn(shown, "algo_impl", "algo")
     if len(whole):
         return f"Two runs differ in {findings.share(whole, 'next tokens')}"
-    known = shown[(shown["metric"] == "churn") & shown["value"].notna()]
-    varied = known[known["variant"] != "control"]
+    churns = shown[(shown["metric"] == "churn") & shown["value"].notna()]
+    varied = churns[churns["variant"] != "control"]
     if len(varied):
         variants = selection.unique(varied["variant"])
         changed = findings.share(varied, "next tokens")
         if len(variants) > 1:
             return f"Single sources change {changed}"
         return f"{'Emulated noise' if emulated else style.variant_name(variants[0])} alone changes {changed}"
-    if len(known) and known["value"].max() == 0:
+    if len(churns) and churns["value"].max() == 0:
         return "With every source fixed, runs predict the same tokens"
     return "How far do runs of one language model end apart?"

@@ -2,7 +2,7 @@
 
 A run's perplexity is e to the power of its mean cross-entropy. The divergence of two runs is that of Jensen and
 Shannon, in bits: 0 for equal distributions, 1 for distributions without a token in common; its mean is over tokens. It
-is a lower bound where a dump keeps only the likeliest tokens.
+is a lower bound if a dump keeps only the likeliest tokens.
 """
 
 from collections.abc import Mapping
@@ -76,10 +76,10 @@ def divergences(logits: np.ndarray) -> np.ndarray:
 
 
 def least_divergences(kept: np.ndarray) -> np.ndarray:
-    """A lower bound of the same, from the likeliest classes of each unit [S, U].
+    """A lower bound of the divergences, from the likeliest classes of each unit [S, U].
 
-    Classes that both runs have kept stand for themselves, those that one has kept for one class, and all others for
-    another, which brings no two distributions further apart.
+    Classes that both runs have kept stay apart. Those that one run alone has kept are merged, and so are all others;
+    the better choice of that run counts. Merging brings no two distributions further apart.
     """
     runs, units = kept.shape
     total, step = np.zeros((runs, runs)), max(1, BLOCK // (runs * KEPT**2))
@@ -96,20 +96,20 @@ def _least(classes: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """The bound of each unit, [U], from the kept classes of two runs and their shares [2, U, K]: the better of two."""
     same = classes[0][:, :, np.newaxis] == classes[1][:, np.newaxis]
     both = np.stack([np.where(same.any(2), shares[0], 0), (same * shares[1][:, np.newaxis]).sum(axis=2)])
-    left = np.maximum(1 - both.sum(axis=2), 0)
+    remaining = np.maximum(1 - both.sum(axis=2), 0)
     bounds = []
     for run, other in ((0, 1), (1, 0)):
-        # What one run alone has kept is at most so likely for the other as the least likely class that this has kept.
+        # A class that the other run has not kept is at most as likely there as the least likely class that it has kept.
         alone = np.where(same.any(2 - run), 0, shares[run])
         most = np.count_nonzero(alone, axis=1) * shares[other][:, -1]
-        mine = np.minimum(alone.sum(axis=1), left[run])
-        # The divergence is least where both divide what is left alike; if that is too much, at the most.
-        fraction = np.divide(mine, left[run], out=np.zeros_like(mine), where=left[run] > 0)
-        theirs = np.minimum(left[other] * fraction, most)
+        mine = np.minimum(alone.sum(axis=1), remaining[run])
+        # The divergence is least if both divide their remaining share alike, or as nearly as the limit allows.
+        fraction = np.divide(mine, remaining[run], out=np.zeros_like(mine), where=remaining[run] > 0)
+        theirs = np.minimum(remaining[other] * fraction, most)
         parts = {run: mine, other: theirs}
-        divided = [np.stack([parts[place], left[place] - parts[place]], axis=1) for place in (0, 1)]
-        one, two = (np.concatenate([both[place], divided[place]], axis=1) for place in (0, 1))
-        bounds.append(_entropies((one + two) / 2) - (_entropies(one) + _entropies(two)) / 2)
+        divided = [np.stack([parts[place], remaining[place] - parts[place]], axis=1) for place in (0, 1)]
+        first, second = (np.concatenate([both[place], divided[place]], axis=1) for place in (0, 1))
+        bounds.append(_entropies((first + second) / 2) - (_entropies(first) + _entropies(second)) / 2)
     return np.maximum(np.maximum(*bounds), 0)
 
 
@@ -119,7 +119,7 @@ def share_changed(tokens: np.ndarray) -> np.ndarray:
 
 
 def share_after_parting(tokens: np.ndarray) -> np.ndarray:
-    """The share of each sequence from the first token on in which two runs differ; the mean, [S, S]."""
+    """The mean share of a sequence from the first token on in which two runs differ, [S, S]."""
     parted = (np.logical_or.accumulate(tokens != of_run, axis=-1).mean(axis=(1, 2)) for of_run in tokens)
     return np.array(list(parted)).reshape((len(tokens),) * 2)
 

@@ -27,7 +27,7 @@ BLOCK = 2**18  # activations in float64: they fit a processor's cache
 
 
 class LayerOutputs:
-    """The layers of an engine's network; what computes their outputs is compiled once for the same layers."""
+    """The layers of an engine's network; the function of their outputs is compiled once for each set of layers."""
 
     def __init__(self, engine: KerasEngine) -> None:
         self.engine = engine
@@ -45,8 +45,8 @@ class LayerOutputs:
             names[:] = outputs
             return list(outputs.values())
 
-        given = self.engine.compiled_for_images(watched)(self.engine.blank_inputs(self.engine.shape))
-        return {name: int(values.shape[1]) for name, values in zip(names, given, strict=True)}
+        outputs_of = self.engine.compiled_for_images(watched)(self.engine.blank_inputs(self.engine.shape))
+        return {name: int(values.shape[1]) for name, values in zip(names, outputs_of, strict=True)}
 
     def of_split(self, split: Split, layers: Sequence[str]) -> list[np.ndarray]:
         """The output of each of these layers on the middle of every image, [example, number], float32.
@@ -80,8 +80,8 @@ def _called(engine: KerasEngine, images: Any) -> dict[str, Any]:
         values = call(layer, *args, **options)
         if _has_own_weights(layer):
             times = sum(name.partition("#")[0] == layer.path for name in watched)
-            given = [ops.reshape(output, (ops.shape(output)[0], -1)) for output in keras.tree.flatten(values)]
-            flat = ops.cast(ops.concatenate(given, 1), "float32")
+            flat_outputs = [ops.reshape(output, (ops.shape(output)[0], -1)) for output in keras.tree.flatten(values)]
+            flat = ops.cast(ops.concatenate(flat_outputs, 1), "float32")
             watched[f"{layer.path}#{times + 1}" if times else layer.path] = flat
         return values
 

@@ -18,13 +18,13 @@ from toolnoise.papers.overhead.xplane import PROFILE
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation, t_interval
 from toolnoise.study.cells import MODES, Profile
 
-# The cost of a step: KERNELS the longest kernels of a mode, OVERHEAD of a network on a tooling.
+# The cost of a step: KERNELS has the longest kernels of a mode, OVERHEAD the whole step of a network on a tooling.
 CONDITIONS = ("batch_size", "image_size", "steps")
 _NETWORK: Columns = {"model": str, "hardware": str, "accelerator": str, **dict.fromkeys(CONDITIONS, int)}
 KERNELS: Columns = {**_NETWORK, "mode": str, "rank": str, "kernel": str, "calls_per_step": float, **ESTIMATE}
 OVERHEAD: Columns = {**_NETWORK, "metric": str, **ESTIMATE}
 
-TOP = 20  # kernels have a name in each mode, as in the paper's figure 8
+TOP = 20  # kernels are named in each mode, as in the paper's figure 8
 REST = "rest"  # the rank of all others together
 
 
@@ -56,7 +56,7 @@ KernelRow = tuple[str, str, float, Estimate]  # its rank in a mode, its name, it
 def costs(
     default: Sequence[Cost], deterministic: Sequence[Cost], *, with_memory: bool = False
 ) -> list[tuple[str, Estimate]]:
-    """Seconds per step in both modes and their ratio, in kernels and by the wall clock; and the same of memory."""
+    """Seconds per step in both modes and their ratio, in kernels and by the wall clock; and the same for memory."""
     rows = []
     measured = [("kernel", "kernels", "kernel_seconds"), ("wall", "wall", "wall_seconds")]
     for metric, attribute, name in measured + [("memory", "memory", "memory_bytes")] * with_memory:

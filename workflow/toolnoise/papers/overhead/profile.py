@@ -4,7 +4,7 @@ The step is the training step: the same compiled loop, forward, backward and opt
 Some steps warm it up (memory, autotuning); the requested number is timed by the clock; the same number runs under the
 framework's profiler, which itself takes time and is therefore kept apart from the clock.
 
-Whatever is timed runs alone on its accelerators: other measurements may start and end meanwhile, and compile before.
+Timed steps run alone on their accelerators: meanwhile other measurements may start and end, but not compile.
 """
 
 import fcntl
@@ -81,7 +81,7 @@ def _alone() -> AbstractContextManager[None]:
 
 @contextmanager
 def _accelerators(use: int) -> Iterator[None]:
-    """Hold the accelerators that this process sees, alone or beside others of this user who share them."""
+    """Hold the accelerators that this process sees, alone or shared with other measurements of this user."""
     seen = re.sub(r"\W+", "-", os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
     with Path(tempfile.gettempdir(), f"toolnoise-{os.getuid()}-timed-{seen}").open("ab") as lock:
         fcntl.flock(lock, use)
@@ -89,7 +89,7 @@ def _accelerators(use: int) -> Iterator[None]:
 
 
 def _forget_memory(engine: KerasEngine) -> None:
-    """Begin to count a GPU's memory anew, so that what warming up tried does not count; JAX has no such reset."""
+    """Reset the count of a GPU's memory, so that warming up does not count; JAX has no such reset."""
     if engine.tooling["accelerator"] == "gpu" and engine.framework == "torch":
         engine.library.cuda.reset_peak_memory_stats()
     elif engine.tooling["accelerator"] == "gpu" and engine.framework == "tensorflow":
@@ -97,7 +97,7 @@ def _forget_memory(engine: KerasEngine) -> None:
 
 
 def _memory(engine: KerasEngine) -> int | None:
-    """The most bytes of a GPU's memory in use at once, as the framework counts them; not known of a CPU."""
+    """The most bytes of a GPU's memory in use at once, as the framework counts them; None on a CPU."""
     if engine.tooling["accelerator"] != "gpu":
         return None
     if engine.framework == "torch":

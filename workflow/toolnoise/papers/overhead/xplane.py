@@ -1,6 +1,6 @@
 """Kernel times from a profiler's trace, for engines whose framework writes an XSpace (TensorFlow and JAX).
 
-A trace has planes with lines of events: a line is a stream of a GPU or a thread of the host. Counted as kernels are:
+A trace has planes with lines of events: a line is a GPU's stream or a thread of the host. Kernels are these events:
 
 * On a GPU, an event of a stream with launch details from the driver. Copies between memories have none; lines that a
   viewer would derive from kernels (operators, name scopes, steps) are absent or have none either.
@@ -52,7 +52,7 @@ class Plane(NamedTuple):
 
 
 def of_proto(space: Any) -> list[Plane]:
-    """The planes of an XSpace message, which has names by number."""
+    """The planes of an XSpace message, which refers to names by number."""
 
     def event_of(plane: Any, event: Any) -> Event:
         name, stats = plane.event_metadata[event.metadata_id].name, plane.stat_metadata
@@ -64,7 +64,7 @@ def of_proto(space: Any) -> list[Plane]:
 
 
 def of_profile_data(data: Any) -> list[Plane]:
-    """The planes of JAX's ProfileData, which has nanoseconds."""
+    """The planes of JAX's ProfileData, whose times are in nanoseconds."""
 
     def event_of(_: Any, event: Any) -> Event:
         start, duration = (round(1000 * nanoseconds) for nanoseconds in (event.start_ns, event.duration_ns))
