@@ -12,6 +12,7 @@ import pytest
 
 from toolnoise.base import command_words
 from toolnoise.base.program import ROOT
+from toolnoise.engines.accelerators import Gpu
 from toolnoise.programs import first_study, left_arrays, run_program
 from toolnoise.study import config, grid, runs
 from toolnoise.study.builders import require_builders
@@ -184,6 +185,17 @@ def test_a_folder_with_other_files_is_never_taken(refused, tmp_path, monkeypatch
     assert (
         refused(run_program.folder_of, "checkpoint.npz") == "checkpoint.npz: a folder is in the way; a file, or nothing"
     )
+
+
+@pytest.mark.parametrize(
+    ("device", "uuid", "hiding"),
+    [("V100", "GPU-b", {"CUDA_VISIBLE_DEVICES": "GPU-b"}), ("", "GPU-b", {}), ("V100", "", {})],
+)
+def test_a_program_sees_only_the_gpus_that_its_tooling_names(device, uuid, hiding, monkeypatch):
+    present = [Gpu("Tesla T4", "535.1", uuid="GPU-a"), Gpu("Tesla V100-SXM2-16GB", "535.1", uuid=uuid)]
+    monkeypatch.setattr(run_program.accelerators, "gpus", lambda: present)
+    chosen = run_program._gpu({"name": "mine", "accelerator": "gpu", "device": device})
+    assert chosen == {"device": present[bool(device)].name, "driver": "535.1", "variables": hiding}
 
 
 def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_list(tmp_path, monkeypatch, refused):

@@ -133,18 +133,21 @@ def _observed(spec: Spec) -> dict[str, Any]:
     return {
         **environment.machine(),
         **({"python": python} if python else {}),
-        **({"device": "cpu"} if tooling["accelerator"] == "cpu" else _gpu(tooling)),
         "variables": thread_variables(tooling),
+        **({"device": "cpu"} if tooling["accelerator"] == "cpu" else _gpu(tooling)),
         "versions": {name: version for name, version in packages if re.fullmatch(FRAMEWORKS, name)},
         "packages_sha256": hashlib.sha256(listed.encode()).hexdigest() if packages else "",
     }
 
 
-def _gpu(tooling: dict[str, Any]) -> dict[str, str]:
-    """The first visible GPU that the tooling names; without one, the tooling is refused."""
+def _gpu(tooling: dict[str, Any]) -> dict[str, Any]:
+    """The first visible GPU that the tooling names, and the variable that hides all other GPUs from the program."""
     present = accelerators.gpus()
     chosen = present[accelerators.choose(tooling, [gpu.name for gpu in present])]
-    return {"device": chosen.name, "driver": chosen.driver}
+    named = [gpu.uuid for gpu in present if accelerators.is_called(tooling["device"], gpu.name)]
+    # Without identifiers, which an old driver may not report, nothing is hidden.
+    hiding = {"CUDA_VISIBLE_DEVICES": ",".join(named)} if all(named) and len(named) < len(present) else {}
+    return {"device": chosen.name, "driver": chosen.driver, "variables": hiding}
 
 
 def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple[str, str]]]:
