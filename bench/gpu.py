@@ -1,4 +1,4 @@
-"""Items of the GPU queue on a machine with JAX or PyTorch, but without TensorFlow, Snakemake and network.
+"""Runs studies of the GPU queue on a machine ("there") with JAX or PyTorch, without TensorFlow, Snakemake and network.
 
     python bench/gpu.py queue                               # here: prints what is left to run, and how
     python bench/gpu.py pack --study FILE --python 3.12     # here: writes build/gpu.tar.gz; copy it there and unpack it
@@ -92,8 +92,8 @@ def pack(options: argparse.Namespace) -> None:
         raise BadInput("pack", "--study", "missing", "a study file")
     commit = repository.commit()
     if commit is None or commit.changes:
-        found = (commit.why or "has changes that are not committed") if commit else "is no checkout"
-        raise BadInput(ROOT, "", found, "a committed tree, so that statements can name its commit")
+        problem = (commit.why or "has changes that are not committed") if commit else "is no checkout"
+        raise BadInput(ROOT, "", problem, "a committed tree, so that statements can name its commit")
     folder = Path("build/gpu").absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
