@@ -205,7 +205,7 @@ def of_tooling(need):
     return lambda wildcards: entries.needs(tooling_at(wildcards))[need]
 
 
-# A cluster's profile maps these resources to the site. A job requests none that no tooling of the study needs.
+# A cluster's profile maps these resources to the site. Jobs set only resources that some tooling of the study needs.
 OF_TOOLINGS = [entries.needs(tooling).items() for tooling in study.config["hardware"].values()]
 NEEDED = dict.fromkeys(need for needs in OF_TOOLINGS for need, value in needs if value)
 ON_TOOLING = {"mem_mb": memory} | {need: of_tooling(need) for need in NEEDED}
