@@ -1,13 +1,13 @@
-"""Does an answer depend on the other rows of its batch, and what does it cost to prevent that? PyTorch alone is needed.
+"""Does an answer depend on the other rows of its batch, and what does it cost to prevent that? This needs only PyTorch.
 
     python3 bench/batch_invariance.py --out batch-invariance.json            # on a GPU: less than four minutes
     python3 bench/batch_invariance.py --width 256 --rows 64 --repeats 3      # on a CPU, to try it
 
 A network of four dense layers answers the same rows in batches of 1, 2, 4 and so on. The library picks a kernel for
-each size, and may sum in another order; the fixed split multiplies tiles of 16 rows, padded with zeros, one after the
-other, so each product has the same shape whatever the batch. For both, and each precision, a line has the rows whose
-bits differ from those in the largest batch, the answers (largest logits) that change, and the time of the fixed split
-over the library's.
+each size, so the order of its sums may depend on the size. The fixed split multiplies tiles of 16 rows, padded with
+zeros, one after the other: each product has the same shape for every batch size. Each line has the number of rows whose
+bits differ from those in the largest batch, the number of answers (largest logits) that change, both for the library
+and for the fixed split, and the ratio of their times (fixed split over library).
 """
 
 import argparse
@@ -42,12 +42,12 @@ def answer(layer: Layer, rows: torch.Tensor, network: list[torch.Tensor]) -> tor
 
 
 def in_batches(layer: Layer, rows: torch.Tensor, network: list[torch.Tensor], size: int) -> torch.Tensor:
-    """The logits of all rows, so many at a time."""
+    """The logits of all rows, computed in batches of this size."""
     return torch.cat([answer(layer, batch, network) for batch in rows.split(size)])
 
 
 def milliseconds(run: Callable[[], torch.Tensor], repeats: int) -> float:
-    """The median time of a call, after one that is not counted."""
+    """The median time of a call, without the first call."""
     times = []
     for _ in range(repeats + 1):
         if torch.cuda.is_available():
@@ -75,9 +75,9 @@ def measured(device: str, width: int, count: int, repeats: int, precision: torch
     for size in (2**power for power in range(count.bit_length() - 1)):
         line: dict[str, object] = {"precision": str(precision).removeprefix("torch."), "batch": size, "rows": count}
         for layer, expected in whole.items():
-            found = in_batches(layer, rows, network, size)
-            line[f"{layer.__name__}_rows_that_differ"] = int((found != expected).any(1).sum())
-            line[f"{layer.__name__}_answers_changed"] = int((found.argmax(1) != expected.argmax(1)).sum())
+            logits = in_batches(layer, rows, network, size)
+            line[f"{layer.__name__}_rows_that_differ"] = int((logits != expected).any(1).sum())
+            line[f"{layer.__name__}_answers_changed"] = int((logits.argmax(1) != expected.argmax(1)).sum())
         batch = rows[:size]
         price = milliseconds(lambda batch=batch: answer(fixed_split, batch, network), repeats)
         line["milliseconds_ratio"] = price / milliseconds(lambda batch=batch: answer(library, batch, network), repeats)

@@ -1,11 +1,11 @@
 """False winners, power and coverage: how often tests and intervals err in simulated studies whose truth is known.
 
-    python bench/error_rates.py [SECTION ...]      some minutes a section
+    python bench/error_rates.py [SECTION ...]      a few minutes per section
     python bench/error_rates.py winners --studies 20000
 
-A winner is false where no arm is better; a line is marked if false winners exceed 6 %. An interval covers if it holds
-the truth: a line is marked if it does so in less than 93 or more than 97 % of studies. Where methods err on the safe
-side, only the other side is marked. docs/tables/coverage.txt has more of them, of an earlier commit.
+A winner is false if no arm is better; a line is marked if more than 6 % of studies have a false winner. An interval
+covers if it contains the truth; a line is marked if less than 93 or more than 97 % of intervals cover. For conservative
+methods, only low coverage is marked. docs/tables/coverage.txt has further sections, from an earlier commit.
 """
 
 import argparse
@@ -37,19 +37,19 @@ from toolnoise.stats.significance import cautious, mean_difference
 Draws = np.random.Generator
 RUNS, LEVEL = 10, 0.05
 MS = directed(("ms",))
-MANY_DRAWS = 5  # times the studies, where one is quick
-SLOW = 0.5  # of the studies, where one is slow
+MANY_DRAWS = 5  # times the number of studies, in a quick section
+SLOW = 0.5  # times the number of studies, in a slow section
 RESAMPLES = 199  # of the two-way bootstrap
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 CORRELATIONS = 0.0, 0.5, 0.8, 0.97  # of two runs of a pair
 
-# Artificial classifiers of `compare`. Shifts of all examples, as SDs: of a draw in both methods alike, of a draw in one
-# method, of a run of a draw; B's gain. They add to what independent errors give.
+# Artificial classifiers for `compare`. Each shift moves all examples and adds to independent errors. SDs of the shifts:
+# of a draw in both methods, of a draw in one method, of a run of a draw. The last number is B's gain.
 EXAMPLES, DIFFICULTY = 500, (1.5, 1.5)  # mean and SD over examples: about 80 % right
 COMMON, OWN, OF_RUN, GAIN = 0.15, 0.15, 0.05, 0.25
-# The draws of the runs of A and of B; equal numbers are the same draw. Of files of one's own nothing is recorded, but
-# that they are paired.
+# The draws of A's and B's runs (equal numbers mean the same draw), and whether they are paired: None if the draws are
+# recorded. For a user's own files only the pairing is recorded.
 WAYS: dict[str, tuple[Sequence[int], Sequence[int], bool | None]] = {
     "independent, 5 and 5 draws": (range(5), range(5, 10), None),
     "independent, 10 and 10 draws": (range(10), range(10, 20), None),
@@ -78,7 +78,7 @@ IN_SESSIONS = {
     "2 of 5 sessions in both": (np.arange(10) // 2, 3 + np.arange(10) // 2),
 }
 SESSION_SDS = 0.25, 0.5, 1, 10
-# Evaluation logs: groups of questions, runs, samples, shared seeds, the gain in probits.
+# Evaluation logs: the numbers of groups of questions, runs and samples; shared seeds; the gain in probits.
 LOGS = [
     (20, 1, 1, False, 0.5),
     (20, 1, 8, False, 0.35),
@@ -101,7 +101,7 @@ WORLDS = {
 
 
 def main() -> None:
-    """Print every rate, or those of some sections."""
+    """Print the rates of all sections, or of the given ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}; default: all")
     parser.add_argument("--studies", type=int, default=4_000, help="simulated studies of a line (4,000)")
@@ -116,7 +116,7 @@ def main() -> None:
         print(f"  {time.process_time() - started:.0f} s of processor time", flush=True)
 
 
-# What a line says
+# Printed lines
 
 
 def winners_named(what: str, false: np.ndarray, right: np.ndarray) -> None:
@@ -125,44 +125,44 @@ def winners_named(what: str, false: np.ndarray, right: np.ndarray) -> None:
 
 
 def winner_share(what: str, share: float, studies: int, beside: str) -> None:
-    """Print the share of studies with a false winner, and what stands beside it."""
+    """Print the share of studies with a false winner, followed by the text of `beside`."""
     error, mark = np.sqrt(share * (1 - share) / studies), "  <- above" if share > 0.06 else ""
     print(f"  {what:66} {100 * share:5.1f} % ± {100 * error:.1f}, {beside}{mark}", flush=True)
 
 
 def covered(what: str, intervals: Iterable[Estimate], truth: float | np.ndarray, most: float = 0.97) -> None:
-    """Print the coverage."""
-    bounds = np.array([(found.low, found.high) for found in intervals])
-    there = ~np.isnan(bounds[:, 0])
-    if not there.any():
+    """Print the share of intervals that contain the truth; studies without an interval are counted apart."""
+    bounds = np.array([(interval.low, interval.high) for interval in intervals])
+    exists = ~np.isnan(bounds[:, 0])
+    if not exists.any():
         print(f"  {what:66} no interval")
         return
-    held = np.mean(((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))[there])
-    none = "" if there.all() else f", none in {100 * np.mean(~there):.0f} %"
-    error, good = np.sqrt(held * (1 - held) / there.sum()), 0.93 <= held <= most
-    print(f"  {what + none:66} {100 * held:5.1f} % ± {100 * error:.1f}{'' if good else '  <- outside'}", flush=True)
+    share = np.mean(((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))[exists])
+    none = "" if exists.all() else f", none in {100 * np.mean(~exists):.0f} %"
+    error, good = np.sqrt(share * (1 - share) / exists.sum()), 0.93 <= share <= most
+    print(f"  {what + none:66} {100 * share:5.1f} % ± {100 * error:.1f}{'' if good else '  <- outside'}", flush=True)
 
 
-# What `compare` says
+# Winners named by `compare`
 
 
 def winners(rng: Draws, studies: int) -> None:
     """Winners by `compare` without a difference, and with a gain of 0.25 SD, by how arms share draws."""
     for name, way in WAYS.items():
-        found = np.array([study(rng, *way) for _ in range(studies)])
-        winners_named(name, *found.T)
-    found = np.array([study(rng, [0], [1], None, 5) for _ in range(studies)])
-    winners_named("both bit-identical runs (Control)", *found.T)
+        is_won = np.array([study(rng, *way) for _ in range(studies)])
+        winners_named(name, *is_won.T)
+    is_won = np.array([study(rng, [0], [1], None, 5) for _ in range(studies)])
+    winners_named("both bit-identical runs (Control)", *is_won.T)
 
 
 def study(rng: Draws, a: Sequence[int], b: Sequence[int], paired: bool | None, copies: int = 1) -> tuple[bool, bool]:
-    """Whether `compare` names a winner: without a difference, with one. A draw moves a run's share of right answers."""
+    """Whether `compare` names a winner without a gain, and with it. A draw shifts a run's share of right answers."""
     difficulty = rng.normal(*DIFFICULTY, EXAMPLES)
     common = COMMON * rng.standard_normal(20)
     drawn, shifts, chances = [], [], []
     for draws in map(np.asarray, (a, b)):
-        known = [dict.fromkeys(ALGORITHMIC, int(draw)) for draw in draws.repeat(copies)]
-        drawn.append(known if paired is None else None)
+        recorded = [dict.fromkeys(ALGORITHMIC, int(draw)) for draw in draws.repeat(copies)]
+        drawn.append(recorded if paired is None else None)
         own = OWN * rng.standard_normal(20)[draws] + OF_RUN * rng.standard_normal(len(draws))
         shifts.append((common[draws] + own)[:, np.newaxis])
         chances.append(rng.random((len(draws), EXAMPLES)))
@@ -181,7 +181,7 @@ def study(rng: Draws, a: Sequence[int], b: Sequence[int], paired: bool | None, c
 
 
 def arm_of(wrong: np.ndarray, drawn: Sequence[Drawn] | None) -> ArmOnExamples:
-    """Runs of which these answers are not class 0, the label of each example."""
+    """An arm whose runs have these wrong answers; every example has the label 0."""
     return ArmOnExamples("", wrong, np.zeros(EXAMPLES, np.int64), np.ones(EXAMPLES, int), drawn=drawn)
 
 
@@ -191,11 +191,11 @@ def partly_paired(rng: Draws, studies: int) -> None:
         for correlation in CORRELATIONS:
             a, b = rng.standard_normal((2, studies, 10))
             b[:, :pairs] = correlation * a[:, :pairs] + np.sqrt(1 - correlation**2) * b[:, :pairs]
-            found = [
+            is_won = [
                 [partly_paired_difference(*both, pairs).pvalue < LEVEL for both in zip(a, b + gain, strict=True)]
                 for gain in (0, 1.3)
             ]
-            winners_named(f"{pairs} pairs, correlation {correlation}", *map(np.array, found))
+            winners_named(f"{pairs} pairs, correlation {correlation}", *map(np.array, is_won))
 
 
 def unequal_arms(rng: Draws, studies: int) -> None:
@@ -204,17 +204,17 @@ def unequal_arms(rng: Draws, studies: int) -> None:
         for ratio in (0.5, 1.0, 2.0, 4.0):
             a, b = (rng.normal(0, sd, (studies, count)) for sd, count in zip((ratio, 1), runs, strict=True))
             gains = 0, 3 * np.hypot(ratio / np.sqrt(runs[0]), 1 / np.sqrt(runs[1]))
-            found = [
+            is_won = [
                 [mean_difference(*both).pvalue < LEVEL for both in zip(a, b + gain, strict=True)] for gain in gains
             ]
-            winners_named(f"{runs[0]} and {runs[1]} runs, SD of the first {ratio}", *map(np.array, found))
+            winners_named(f"{runs[0]} and {runs[1]} runs, SD of the first {ratio}", *map(np.array, is_won))
         print(f"    at most {100 * worst(*runs):.1f} % false winners, at any ratio of SDs")
 
 
 def worst(runs_a: int, runs_b: int) -> float:
     """The largest share of false winners at any ratio of the SDs, computed exactly.
 
-    The t statistic depends on the ratio of the sample variances by a factor alone, so that ratio is integrated over.
+    The ratio of the sample variances changes the t statistic only by a factor, so the share is integrated over it.
     """
     own_a, own_b, both = runs_a - 1, runs_b - 1, runs_a + runs_b - 2
     sampled = stats.f.ppf((np.arange(2000) + 0.5) / 2000, own_b, own_a)
@@ -223,7 +223,7 @@ def worst(runs_a: int, runs_b: int) -> float:
         a, b = 1 / runs_a, sd**2 / runs_b
         factor = (a + b) * (own_a + own_b * sampled) / (both * (a + b * sampled))
         welch = (a + b * sampled) ** 2 / (a**2 / own_a + (b * sampled) ** 2 / own_b)
-        freedom = np.array([cautious(each, runs_a, runs_b) for each in welch])
+        freedom = np.array([cautious(degrees, runs_a, runs_b) for degrees in welch])
         shares.append(2 * stats.t.sf(stats.t.isf(LEVEL / 2, freedom) / np.sqrt(factor), both).mean())
     return max(shares)
 
@@ -246,27 +246,27 @@ def session_winners(rng: Draws, of_a: Sequence[int], of_b: Sequence[int], sd: fl
     speed = sd * rng.standard_normal(20)
     times = [speed[in_session] + rng.standard_normal(10) for in_session in (of_a, of_b)]
     runs = as_runs([(arm, None, {"ms": time}) for arm, of in zip("ab", times, strict=True) for time in of], MS)
-    known = runs.about.assign(session_of_times=list(map(str, (*of_a, *of_b))))
-    (found,) = compared_metrics.compare(runs._replace(about=known))
-    return found.pvalue < LEVEL, mean_difference(*times).pvalue < LEVEL
+    about = runs.about.assign(session_of_times=list(map(str, (*of_a, *of_b))))
+    (comparison,) = compared_metrics.compare(runs._replace(about=about))
+    return comparison.pvalue < LEVEL, mean_difference(*times).pvalue < LEVEL
 
 
 def logs(rng: Draws, studies: int) -> None:
     """Winners by `compare` on evaluation logs, without a difference and with a gain of which half or so is found."""
     for groups, runs, samples, shared, gain in LOGS:
-        found = [
+        is_won = [
             [log_winner(*log(rng, groups, runs, samples, shared, by), shared) for _ in range(int(SLOW * studies))]
             for by in (0.0, gain)
         ]
         what = f"{groups} groups, {runs} runs an arm, {samples} samples{', shared seeds' * shared}"
-        winners_named(what, *map(np.array, found))
+        winners_named(what, *map(np.array, is_won))
 
 
 def log(rng: Draws, groups: int, runs: int, samples: int, shared: bool, gain: float) -> tuple[np.ndarray, ...]:
-    """Right answers of both arms, [R, Q, samples], and the sizes of groups, which are unequal.
+    """Right answers of both arms, [R, Q, samples], and the sizes of the groups, which are unequal.
 
-    Questions are harder by group and by question, more so for one arm; a run is better as a whole, by group and by
-    question.
+    Difficulty varies by group and by question, both for the two arms together and for each arm. The ability of a run
+    varies as a whole, by group and by question.
     """
     lengths = np.minimum(rng.geometric(0.25, groups), 20)
     group, normal = np.repeat(np.arange(groups), lengths), rng.standard_normal
@@ -284,37 +284,37 @@ def log(rng: Draws, groups: int, runs: int, samples: int, shared: bool, gain: fl
 
 
 def log_winner(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, shared: bool) -> bool:
-    """Whether the interval over runs, questions and samples leaves out 0."""
-    found = crossed.squares(a.mean(axis=2), b.mean(axis=2), lengths, paired=shared)
-    return abs(found.difference) > found.half_width(TAIL)
+    """Whether the interval over runs, questions and samples excludes 0."""
+    comparison = crossed.squares(a.mean(axis=2), b.mean(axis=2), lengths, paired=shared)
+    return abs(comparison.difference) > comparison.half_width(TAIL)
 
 
-# What studies say
+# Tests and intervals of studies
 
 
 def contrasts(_rng: Draws, studies: int) -> None:
     """Tests of ratios over draws at 5 %: a ratio of 1, and another one."""
     for name, one_study, others in contrast_designs():
-        found = []
+        is_won = []
         for ratio in (1.0, *others):
             draws = np.random.Generator(np.random.Philox(7))
             tests_of = (one_study(draws, ratio) for _ in range(studies))
-            found.append(np.array([2 * min(one.above(0), one.below(0)) < LEVEL for one in tests_of]))
-        winners_named(name, *found)
+            is_won.append(np.array([2 * min(test.above(0), test.below(0)) < LEVEL for test in tests_of]))
+        winners_named(name, *is_won)
 
 
 def contrast_designs() -> Iterator[tuple[str, Callable[[Draws, float], Contrast], tuple[float]]]:
-    """SDs of paired runs; churn within draws that differ in sensitivity."""
+    """Designs that compare SDs of paired runs, and churn within draws that differ in sensitivity."""
 
     def sds(draws: Draws, ratio: float, runs: int, correlation: float) -> Contrast:
-        one, other = draws.standard_normal((2, runs))
-        other = ratio * (correlation * one + np.sqrt(1 - correlation**2) * other)
-        return contrast([(1, of_runs(other, range(runs), SD)), (-1, of_runs(one, range(runs), SD))])
+        first, second = draws.standard_normal((2, runs))
+        second = ratio * (correlation * first + np.sqrt(1 - correlation**2) * second)
+        return contrast([(1, of_runs(second, range(runs), SD)), (-1, of_runs(first, range(runs), SD))])
 
     def noise(draws: Draws, count: int, spread: float, first: int) -> Arm:
-        # Log-normal with this SD and mean 1, two runs of each draw.
-        each = np.exp(spread * draws.standard_normal(count) - spread**2 / 2)
-        return of_runs(np.repeat(each, 2), np.repeat(range(first, first + count), 2).tolist(), PAIRS)
+        # Sensitivities are log-normal with mean 1 and this SD of the logarithm; each draw has two runs.
+        sensitivity = np.exp(spread * draws.standard_normal(count) - spread**2 / 2)
+        return of_runs(np.repeat(sensitivity, 2), np.repeat(range(first, first + count), 2).tolist(), PAIRS)
 
     def churn(draws: Draws, ratio: float, counts: tuple[int, int], spreads: tuple[float, float]) -> Contrast:
         arms = [noise(draws, counts[0], spreads[0], 0), noise(draws, counts[1], spreads[1], counts[0])]
@@ -354,9 +354,9 @@ def spreads(rng: Draws, studies: int) -> None:
 
 
 def churn_of(right: np.ndarray) -> np.ndarray:
-    """The probability that two runs disagree on an example that each gets right with this probability.
+    """The probability that two runs disagree on an example that each run gets right with this probability.
 
-    A wrong answer is one of two classes.
+    A wrong answer is one of two classes, with equal probability.
     """
     return 1 - right**2 - (1 - right) ** 2 / 2
 
@@ -384,18 +384,18 @@ def churn_and_variance(rng: Draws, studies: int) -> None:
 
 
 def unequal_runs(rng: Draws, studies: int, examples: int = 500) -> None:
-    """Intervals where runs differ in noise, by log-normal factors."""
+    """Intervals when runs differ in noise, by log-normal factors."""
     studies = int(SLOW * studies)
     difficulty = rng.normal(2, 1.5, examples)
     for sigma in (0, 0.5, 1):
         for runs in (3, 5, RUNS):
-            factors, found = np.exp(sigma * rng.standard_normal((studies, runs, 1))), []
+            factors, by_study = np.exp(sigma * rng.standard_normal((studies, runs, 1))), []
             for factor in factors:
                 margins = difficulty + 0.5 * factor * rng.standard_normal((runs, examples))
-                found.append(Pairs.of(pairwise_churn((margins > 0).astype(np.int64))))
-            # The mean over pairs is unbiased.
-            truth = np.mean([pairwise_mean(pairs).value for pairs in found])
-            covered(f"churn, {runs} runs, noise {sigma:g}", map(pairwise_jackknife, found), truth, most=1)
+                by_study.append(Pairs.of(pairwise_churn((margins > 0).astype(np.int64))))
+            # The mean over pairs is unbiased, so its mean over all studies stands for the truth.
+            truth = np.mean([pairwise_mean(pairs).value for pairs in by_study])
+            covered(f"churn, {runs} runs, noise {sigma:g}", map(pairwise_jackknife, by_study), truth, most=1)
         values, sd = factors[..., 0] * rng.standard_normal((studies, RUNS)), np.exp(sigma**2)
         covered(f"SD, chi-square, {RUNS} runs, noise {sigma:g}", map(sd_chi2, values), sd, most=1)
         covered(f"SD, Bonett, {RUNS} runs, noise {sigma:g}", map(sd_robust, values), sd, most=1)
@@ -413,15 +413,15 @@ def log_normal(rng: Draws, studies: int) -> None:
             covered(f"mean of {what}", map(mean_over_draws, variances), truth, most=1)
             covered(f"SD of {what}", map(root_mean_square, np.sqrt(variances[:studies])), np.sqrt(truth), most=1)
             if not of_sds:
-                found = (components(one, crossed=True).interaction for one in runs[:studies])
-                covered(f"interaction of {what}", found, truth, most=1)
+                interactions = (components(table, crossed=True).interaction for table in runs[:studies])
+                covered(f"interaction of {what}", interactions, truth, most=1)
 
 
 def ratios_of_noise(rng: Draws, studies: int) -> None:
     """Intervals of ratios between cells of one task, 10 draws: ALGO, and draws of IMPL, over ALGO+IMPL.
 
-    An example is right if its level, what the algorithm draws for it and what rounding adds are above zero together. A
-    run's cross-entropy has an SD of 1 from the algorithm and one of `rounding` from the implementation.
+    An example is right if the sum of its level, the algorithm's draw and the rounding is above zero. A run's
+    cross-entropy has an SD of 1 from the algorithm and an SD of `rounding` from the implementation.
     """
     rounding, runs, examples = 0.5, 4, 500
     level = rng.normal(1.5, 1.5, examples)
@@ -433,25 +433,25 @@ def ratios_of_noise(rng: Draws, studies: int) -> None:
         margin = drawn + noise * rng.standard_normal(drawn.shape)
         predicted = np.where(level + margin > 0, 0, rng.integers(1, 3, margin.shape))
         own = [dict.fromkeys(ALGORITHMIC, number) for number in numbers]
-        values = {metric: found for metric, _, found in churns(grouped(own), predicted, np.zeros(examples, int), {})}
+        values = {metric: churn for metric, _, churn in churns(grouped(own), predicted, np.zeros(examples, int), {})}
         entropies = spread + noise * rng.standard_normal(len(numbers))
         return CellRuns(own, values | {"accuracy": (predicted == 0).mean(axis=1), "cross_entropy": entropies})
 
-    found = {"ALGO": [], "other ALGO": [], "IMPL": []}
+    estimates_of = {"ALGO": [], "other ALGO": [], "IMPL": []}
     for _ in range(int(SLOW * studies)):
         drawn, spread = rng.standard_normal((2 * RUNS, examples)), rng.standard_normal(2 * RUNS)
         numbers, repeated = np.arange(2 * RUNS), np.repeat(np.arange(RUNS), runs)
         first, others = numbers[:RUNS], numbers[RUNS:]
         whole = cell(first, drawn[first], spread[first], rounding)
         for name, mine, noise in (("ALGO", first, 0), ("other ALGO", others, 0), ("IMPL", repeated, rounding)):
-            found[name].append(ratios(cell(mine, drawn[mine], spread[mine], noise), whole).estimates)
-    for name, estimates in found.items():
+            estimates_of[name].append(ratios(cell(mine, drawn[mine], spread[mine], noise), whole).estimates)
+    for name, studied in estimates_of.items():
         is_impl = name == "IMPL"
         covered(
-            f"churn, {name} over ALGO+IMPL", (one["churn"] for one in estimates), (impl if is_impl else algo) / both
+            f"churn, {name} over ALGO+IMPL", (ratio["churn"] for ratio in studied), (impl if is_impl else algo) / both
         )
         sd = (rounding if is_impl else 1) / np.hypot(1, rounding)
-        covered(f"SD, {name} over ALGO+IMPL", (one["cross_entropy_sd"] for one in estimates), sd)
+        covered(f"SD, {name} over ALGO+IMPL", (ratio["cross_entropy_sd"] for ratio in studied), sd)
 
 
 SECTIONS: dict[str, Callable[[Draws, int], None]] = {

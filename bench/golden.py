@@ -1,12 +1,12 @@
-"""Did any number change? Runs one study by the workflow of a commit and by this checkout's, and compares bit by bit.
+"""Did any number change? Runs one study with a commit's workflow and with this checkout's, and compares bit by bit.
 
     .venv/bin/python bench/golden.py COMMIT [--study workflow/studies/golden.yaml] [--before FOLDER]
 
-The commit is checked out into build/golden/, with an environment of its own; both workflows run on this machine. Equal
-bit by bit must be: prepared data, weights, histories, logits, and every value of the metric files, except times. The
-comparison reads files alone and imports nothing of the package, so it also holds for a package that was rewritten. It
-prints a line for each file and column that differs, and exits with 1 if any does. `--before` names results of the
-study that already exist: then nothing is run for the commit.
+The commit is checked out into build/golden/, with its own environment; both workflows run on this machine. Prepared
+data, weights, histories, logits, and every value of the metric files except times must be equal bit by bit. The
+comparison only reads files and imports nothing from the package, so it also works for a rewritten package. It prints a
+line for each file and column that differs, and exits with 1 if any does. With `--before`, it uses existing results of
+the study and runs nothing for the commit.
 """
 
 import argparse
@@ -37,7 +37,7 @@ TIMES = (
 
 
 def main() -> None:
-    """Run both, compare, print."""
+    """Run the study with both workflows, compare the results and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commit")
     parser.add_argument("--study", type=Path, default=ROOT / "workflow/studies/golden.yaml")
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def checked_out(commit: str) -> Path:
-    """A checkout of the commit with its own environment, as its Makefile makes it."""
+    """A checkout of the commit, with the environment that its Makefile installs."""
     folder = ROOT / "build/golden" / commit
     if not folder.exists():
         subprocess.run(["git", "-C", ROOT, "worktree", "add", "--detach", folder, commit], check=True)
@@ -65,20 +65,20 @@ def checked_out(commit: str) -> Path:
 
 
 def run_study(checkout: Path, study: Path) -> Path:
-    """Run the study by the workflow of a checkout, in its folder."""
-    # Named, for the commits at which Snakemake did not find it.
+    """Run the study with the workflow of a checkout, in its folder; returns that folder."""
+    # Earlier commits need the option: there, Snakemake does not find the profile itself.
     profile = ["--workflow-profile", "workflow/profiles/default"]
     subprocess.run([checkout / ".venv/bin/snakemake", *profile, "--configfile", study], cwd=checkout, check=True)
     return checkout
 
 
 def files_of(results: Path, patterns: tuple[str, ...]) -> set[str]:
-    """The files that match, by their paths in the results."""
+    """The paths, relative to the results, of the files that match."""
     return {path.relative_to(results).as_posix() for pattern in patterns for path in results.glob(pattern)}
 
 
 def differences_of_results(before: Path, after: Path) -> Iterator[str]:
-    """A line for each file that only one has, and for each array or column that differs."""
+    """A line for each file that only one of the results has, and for each array or column that differs."""
     for patterns, differences in ((ARRAYS, differences_of_arrays), (TABLES, differences_of_tables)):
         old, new = (files_of(results, patterns) for results in (before, after))
         if not new:
@@ -105,11 +105,11 @@ def arrays_of(path: Path) -> dict[str, np.ndarray]:
 
 
 def differences_of_tables(before: Path, after: Path, name: str) -> Iterator[str]:
-    """The columns of two tables that differ, with the number of cells and the first row in which they do.
+    """The columns that differ between two tables, with the number of cells that differ and the first such row.
 
-    Rows are those of the same words and whole numbers, in their order.
+    Rows are matched by their texts and whole numbers, and then by their order.
     """
-    # Text is compared, or the number that it says: pandas need not read every digit.
+    # Cells are read as text and converted by `float`, because pandas may round a number.
     old, new = (pd.read_csv(path, comment="#", dtype=str, keep_default_na=False) for path in (before, after))
     yield from (f"only before: column {column}" for column in old.columns.difference(new.columns))
     yield from (f"only after: column {column}" for column in new.columns.difference(old.columns))
@@ -132,7 +132,7 @@ def differences_of_tables(before: Path, after: Path, name: str) -> Iterator[str]
 
 
 def has_fractions(cells: pd.Series) -> bool:
-    """Whether a column has numbers that are not whole, and nothing else."""
+    """Whether a column has only numbers, and one of them is not whole."""
     try:
         return any(not float(cell).is_integer() for cell in cells if cell)
     except ValueError:
@@ -140,7 +140,7 @@ def has_fractions(cells: pd.Series) -> bool:
 
 
 def by_key(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """The table with one name for each row: its keys, and which of the rows with these keys it is."""
+    """The table with a name for each row: its keys, and its number among the rows with the same keys."""
     names = [",".join(map(str, row)) for row in table[keys].itertuples(index=False)]
     repeated = table.groupby(names).cumcount()
     return table.set_axis([f"{name} #{number}" for name, number in zip(names, repeated, strict=True)])

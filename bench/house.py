@@ -1,4 +1,4 @@
-"""How large the house is, part by part, held against its ceilings.
+"""The size of each part of the repository, compared with its ceiling.
 
     python bench/house.py
 
@@ -13,12 +13,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CEILINGS = ROOT / "bench/ceilings.txt"
-# What counts, by the unit; rules and the Snakefiles are code, too.
+# The suffixes of the files that count as code and as text; the Snakefiles count as code, too.
 CODE, TEXT = (".py", ".smk", ".js", ".css", ".html", ".c"), (".md",)
 
 
 def main() -> None:
-    """Print each part beside its ceiling; fail if one is above."""
+    """Print the size and the ceiling of each part; fail if a part is above its ceiling."""
     files, above = tracked_files(), []
     for line in CEILINGS.read_text("utf-8").splitlines():
         unit, ceiling, name, *folders = line.split()
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def tracked_files() -> list[Path]:
-    """The tracked files that are here, as paths in the repository."""
+    """The tracked files that exist, as paths in the repository."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True)
     return [Path(name) for name in listed.stdout.split("\0") if (ROOT / name).is_file()]
 

@@ -1,11 +1,11 @@
-"""Which rule for a loop of many changes keeps the real gains: false keeps and gain per 100 runs in simulated loops.
+"""Compares rules for keeping changes in a loop of many changes: false keeps and gain per 100 runs, by simulation.
 
     python bench/keep.py [--runs FILE] >docs/tables/keep.txt      some seconds
 
-1,000 loops of 100 changes. A change is drawn to have an effect, in SDs of a run, and adds to the changes kept before. A
-keep is false if the change has no gain. `toolnoise keep` is simulated by its own function. Intervals (95 %) are those
-of ratios of means over loops. `--runs` is a CSV with columns track, code, final_step, val_loss and blob, such as the
-runs of modded-nanogpt: noise is then drawn from residuals within groups of runs with equal track, code and final_step.
+There are 1,000 loops of 100 changes. The effect of a change is drawn, in SDs of a run, and adds to the kept changes. A
+keep is false if the change has no gain. Intervals (95 %) are for ratios of means over loops. `--runs` takes a CSV with
+columns track, code, final_step, val_loss and blob, such as the runs of modded-nanogpt: a further table then draws the
+noise from residuals within groups of runs with equal track, code and final_step.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from toolnoise.comparison.keep import RULE, STRICT, Noise, Rule, Simulated, simu
 LOOPS, CHANGES, RERUNS, LEVEL = 1000, 100, 10, 0.05
 FEWEST = 5  # runs of a group that gives residuals
 Simulation = Callable[[np.random.Generator, np.ndarray, Noise], Simulated]
-# The shares of changes with an effect, by the effect; the others have none.
+# Maps each effect to the share of changes that have it; all other changes have no effect.
 WORLDS: dict[str, dict[float, float]] = {
     "10 % of changes gain 1 SD": {1: 0.1},
     "10 % of changes gain 0.5 SD": {0.5: 0.1},
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def table(world: str, shares: dict[float, float], noise: Noise) -> None:
-    """Print a line for each rule; without any gain, false keeps are counted for each loop."""
+    """Print a line for each rule; in a world without gains, the line has false keeps per loop."""
     heads = ["false among kept, %", "gain per 100 runs"] if shares else ["false keeps a loop", ""]
     print(f"\n{world}\n{'':52}{heads[0]:>22}{heads[1]:>24}{'runs a loop':>13}{'kept':>7}")
     for name, rule in RULES.items():
@@ -69,7 +69,7 @@ def drawn_effects(rng: np.random.Generator, shares: dict[float, float]) -> np.nd
 
 
 def ratio(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
-    """The ratio of two sums over loops, and half of its 95 % interval."""
+    """The ratio of two sums over loops, and half the width of its 95 % interval."""
     value = above.sum() / below.sum()
     spread = math.sqrt(((above - value * below) ** 2).sum()) / below.sum()
     return float(value), 1.96 * spread
@@ -82,11 +82,11 @@ def interval(estimate: tuple[float, float], places: int) -> str:
 
 
 def residuals_of(runs: pd.DataFrame) -> np.ndarray:
-    """Residuals of a loss within groups of equal programs, in SDs pooled over the track; copies count once."""
+    """The residuals of the loss within groups of equal programs, in SDs pooled over the track; copies count once."""
     runs = runs.dropna(subset=["code", "val_loss"]).drop_duplicates(["track", "code", "final_step", "blob"])
     groups = runs.groupby(["track", "code", "final_step"])["val_loss"]
     size = groups.transform("size")
-    # So that a residual has the variance of a run.
+    # The factor gives a residual the variance of a run.
     runs = runs.assign(residual=(runs["val_loss"] - groups.transform("mean")) / np.sqrt(1 - 1 / size))[size >= FEWEST]
     scale = runs.groupby("track")["residual"].transform(lambda values: math.sqrt((values**2).mean()))
     return (runs["residual"] / scale).to_numpy()
@@ -96,12 +96,12 @@ def residuals_of(runs: pd.DataFrame) -> np.ndarray:
 
 
 def doubling(rule: Rule) -> Simulation:
-    """The rule of `toolnoise keep`, with thresholds of its own."""
+    """The rule of `toolnoise keep`, with other thresholds."""
     return lambda rng, effects, noise: simulate(rng, effects, rule, noise)
 
 
 def one_run(margin: float | None) -> Simulation:
-    """One run a change, kept if it beats the best so far by a margin; without one, by 2 MAD of all values so far."""
+    """One run per change, kept if it beats the best value so far by the margin (None: 2 MAD of all values so far)."""
 
     def simulated(rng: np.random.Generator, effects: np.ndarray, noise: Noise) -> Simulated:
         gain, kept, false = np.zeros(LOOPS), np.zeros(LOOPS, int), np.zeros(LOOPS, int)
@@ -119,31 +119,31 @@ def one_run(margin: float | None) -> Simulation:
 
 
 def two_mads(values: np.ndarray) -> np.ndarray:
-    """Twice the median absolute deviation of all values so far; of fewer than three, more than any difference."""
+    """Twice the median absolute deviation of all values so far; infinite for fewer than three values."""
     deviations = np.abs(values - np.median(values, axis=1, keepdims=True))
     return 2 * np.median(deviations, axis=1) if values.shape[1] > 2 else np.full(LOOPS, np.inf)
 
 
 def reruns(rng: np.random.Generator, effects: np.ndarray, noise: Noise) -> Simulated:
-    """Ten runs of a change whose first is better than the incumbent's mean; kept by Student's one-sided test."""
+    """Ten runs of a change if its first run beats the incumbent's mean; kept by Student's one-sided t test."""
     gain, kept, false = np.zeros(LOOPS), np.zeros(LOOPS, int), np.zeros(LOOPS, int)
     runs, incumbent = np.full(LOOPS, RERUNS), noise(rng, (LOOPS, RERUNS))
     for effect in effects.T:
         values = (gain + effect)[:, np.newaxis] + noise(rng, (LOOPS, RERUNS))
-        again = values[:, 0] > incumbent.mean(axis=1)
-        keeps = again & (stats.ttest_ind(values, incumbent, axis=1, alternative="greater").pvalue < LEVEL)
+        is_rerun = values[:, 0] > incumbent.mean(axis=1)
+        keeps = is_rerun & (stats.ttest_ind(values, incumbent, axis=1, alternative="greater").pvalue < LEVEL)
         kept, false, gain = kept + keeps, false + (keeps & (effect <= 0)), gain + keeps * effect
-        runs, incumbent = runs + np.where(again, RERUNS, 1), np.where(keeps[:, np.newaxis], values, incumbent)
+        runs, incumbent = runs + np.where(is_rerun, RERUNS, 1), np.where(keeps[:, np.newaxis], values, incumbent)
     return Simulated(kept, false, gain, runs)
 
 
 def as_words(rule: Rule) -> str:
-    """The runs and thresholds of a rule."""
+    """The runs and thresholds of a rule, as text."""
     return f"{'-'.join(map(str, rule))}, z > {', '.join(f'{least:g}' for least in rule.values())}"
 
 
 def with_thresholds(runs: Sequence[int], thresholds: Sequence[float]) -> dict[str, Simulation]:
-    """A variation, by its words."""
+    """Maps the text of a variation of the rule to its simulation."""
     rule = dict(zip(runs, thresholds, strict=True))
     return {as_words(rule): doubling(rule)}
 

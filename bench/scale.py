@@ -3,15 +3,15 @@
     nice -n 10 .venv/bin/python bench/scale.py [--cells CELLS] [RUNS ...]
 
 Studies of 100, 1,000 and 10,000 runs are invented, in cells of 100 runs; for `measure`, in one cell. With `--cells`,
-all studies have so many cells, however large, and `measure` is left out. Each verb runs in a process of its own. Time
-is the CPU time of that process and its children, memory the peak of the largest of them, both from `wait4`. The
-exponent is log(t2 / t1) / log(n2 / n1) for the two largest sizes; nothing is subtracted. Starting Python takes a second
-or more, which makes small sizes look flat: so the largest two.
+all studies have this number of cells, and `measure` is left out. Each verb runs in its own process. Time is the CPU
+time of that process and its children, memory the peak of the largest of them, both from `wait4`. The exponent is
+log(t2 / t1) / log(n2 / n1) for the two largest sizes: starting Python takes a second or more, which makes smaller sizes
+look flat. Nothing is subtracted.
 
-An invented study has all its files in their real formats with statements that are true of them, and nothing is trained:
-jobs run through the recorder as they do in a study, so the audit finds nothing. Training and predicting give random
-numbers that follow from the run's keys, and rendering writes one line. Measures are computed for the first network; the
-cells of the others have the same numbers under their own names.
+An invented study has all its files in their real formats with correct statements, but nothing is trained: jobs run
+through the recorder as in a study, so the audit finds nothing wrong. Training and predicting write random numbers that
+depend on the run's keys, and rendering writes one line. Measures are computed for the first network; the cells of the
+other networks get the same numbers under their own names.
 """
 
 import argparse
@@ -65,7 +65,7 @@ BARE_PLAN, PLAN, AGAIN = "bare snakemake -n", "snakemake -n", "snakemake -n, all
 MEASURE = "measure, one cell"
 
 
-# The graph of an invented study as somebody would write it in bare Snakemake: nothing is read and nothing computed.
+# The graph of an invented study in bare Snakemake, as a user would write it: nothing is read or computed.
 BARE = """
 CELLS = [f"network-{{number}}/digits/cpu/algo_impl" for number in range({cells})]
 SEEDS = range(1, {seeds} + 1)
@@ -162,39 +162,39 @@ rule render:
 
 
 class Used(NamedTuple):
-    """What a process used."""
+    """The CPU time and the peak memory of a process."""
 
     seconds: float
     megabytes: float
 
 
 def main() -> None:
-    """Print a row for each verb; with an exponent that is too large, the exit code is 1."""
+    """Print a row for each verb; if an exponent is too large, the exit code is 1."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sizes", metavar="RUNS", type=int, nargs="*", help="runs of each study")
     parser.add_argument("--cells", type=int, help="cells of each study (default: as many as have 100 runs)")
-    asked = parser.parse_args()
-    sizes = asked.sizes or list(SIZES)
-    if asked.cells and any(runs % asked.cells for runs in sizes):
-        parser.error(f"RUNS: found {sizes}; allowed: multiples of {asked.cells} cells")
-    found: dict[str, list[Used]] = {}
+    options = parser.parse_args()
+    sizes = options.sizes or list(SIZES)
+    if options.cells and any(runs % options.cells for runs in sizes):
+        parser.error(f"RUNS: found {sizes}; allowed: multiples of {options.cells} cells")
+    measurements: dict[str, list[Used]] = {}
     for size in sizes:
-        of_one = of_cell(size) if asked.cells is None else ()
-        a_cell = size // asked.cells if asked.cells else A_CELL
+        of_one = of_cell(size) if options.cells is None else ()
+        a_cell = size // options.cells if options.cells else A_CELL
         for verb, used in itertools.chain(of_study(size, a_cell), of_one):
             print(f"{size:,} runs: {verb}: {used.seconds:.1f} s", file=sys.stderr, flush=True)
-            found.setdefault(verb, []).append(used)
-    sys.exit(0 if show(sizes, found) else 1)
+            measurements.setdefault(verb, []).append(used)
+    sys.exit(0 if show(sizes, measurements) else 1)
 
 
-def show(sizes: list[int], found: dict[str, list[Used]]) -> bool:
-    """Print the table; return whether no time grows too fast."""
+def show(sizes: list[int], measurements: dict[str, list[Used]]) -> bool:
+    """Print the table; return whether no verb's time grows too fast."""
     print(f"{'':24}" + "".join(f"{f'{runs:,} runs':>20}" for runs in sizes) + f"{'exponent of time':>20}")
-    exponents = [exponent(sizes, [one.seconds for one in used]) for used in found.values()]
-    for (verb, used), grows in zip(found.items(), exponents, strict=True):
-        cells = (f"{one.seconds:.1f} s {one.megabytes:,.0f} MB" for one in used)
-        print(f"{verb:24}" + "".join(f"{cell:>20}" for cell in cells) + f"{grows:>20.2f}", flush=True)
-    return not any(grows > MOST for grows in exponents)
+    exponents = [exponent(sizes, [used.seconds for used in of_verb]) for of_verb in measurements.values()]
+    for (verb, of_verb), growth in zip(measurements.items(), exponents, strict=True):
+        cells = (f"{used.seconds:.1f} s {used.megabytes:,.0f} MB" for used in of_verb)
+        print(f"{verb:24}" + "".join(f"{cell:>20}" for cell in cells) + f"{growth:>20.2f}", flush=True)
+    return not any(growth > MOST for growth in exponents)
 
 
 def exponent(sizes: list[int], values: list[float]) -> float:
@@ -203,7 +203,7 @@ def exponent(sizes: list[int], values: list[float]) -> float:
 
 
 def of_study(runs: int, a_cell: int) -> Iterator[tuple[str, Used]]:
-    """Each verb that works on a study, with what it used."""
+    """Each verb that works on a study, with its time and memory."""
     study = invented(runs, a_cell)
     with made(study) as folder:
         for verb, command in commands(study, folder):
@@ -211,7 +211,7 @@ def of_study(runs: int, a_cell: int) -> Iterator[tuple[str, Used]]:
 
 
 def of_cell(runs: int) -> Iterator[tuple[str, Used]]:
-    """The measures of one cell of so many runs, with what they used."""
+    """The verb that measures a cell of this number of runs, with its time and memory."""
     study = invented(runs, runs)
     with made(study, ("prepare", "train", "predict")) as folder:
         yield MEASURE, used_by(measuring(folder), folder)
@@ -219,13 +219,13 @@ def of_cell(runs: int) -> Iterator[tuple[str, Used]]:
 
 @contextmanager
 def made(study: Study, verbs: Container[str] = job_code.JOBS) -> Iterator[Path]:
-    """A folder with what these verbs make of a study."""
+    """A folder with the files that these verbs write for a study."""
     folder = Path(tempfile.mkdtemp(prefix="scale-"))
     try:
-        # In a process of its own: a child starts with the memory of its parent.
+        # In a new process, because the measured processes start with the memory of this one.
         child = os.fork()
         if not child:
-            # What goes wrong is said here: the parent removes the folder.
+            # The child prints its errors itself, because the parent removes the folder.
             try:
                 invent(study, folder, verbs)
             except BaseException:
@@ -260,7 +260,7 @@ def measuring(folder: Path) -> list[str]:
 
 
 def planned(folder: Path) -> Iterator[list[str]]:
-    """The words after `toolnoise` of every job's command, in the order of the data, as Snakemake prints them."""
+    """The words after `toolnoise` in every job's command, in the order in which Snakemake prints the jobs."""
     command = [*SNAKEMAKE, "--configfile", FILE, "--dry-run", "--forceall", "--printshellcmds"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     for line in re.findall(r"toolnoise (.*?) >\S+ 2>&1$", done.stdout + done.stderr, re.MULTILINE):
@@ -268,21 +268,21 @@ def planned(folder: Path) -> Iterator[list[str]]:
 
 
 def used_by(command: list[str], folder: Path) -> Used:
-    """What a command uses in a folder; it must succeed."""
+    """The time and memory of a command in a folder; the command must succeed."""
     folder.mkdir(exist_ok=True)
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         child = os.fork()
         if not child:
             os.chdir(folder)
-            # As in the workflow: Linux gives the arguments of a program a quarter of its stack.
+            # As in the workflow: Linux limits a program's arguments to a quarter of its stack.
             resource.setrlimit(resource.RLIMIT_STACK, (STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
-            os.dup2(said.fileno(), 1)
-            os.dup2(said.fileno(), 2)
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
             os.execv(command[0], command)
         _, status, usage = os.wait4(child, 0)
         if status:
-            said.seek(0)
-            raise SystemExit(f"{' '.join(command[:6])}: {said.read().decode()[-3000:]}")
+            output.seek(0)
+            raise SystemExit(f"{' '.join(command[:6])}: {output.read().decode()[-3000:]}")
     return Used(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
@@ -290,7 +290,7 @@ def used_by(command: list[str], folder: Path) -> Used:
 
 
 def invented(runs: int, a_cell: int) -> Study:
-    """A study of so many runs in cells of `a_cell` runs: as many networks as it takes."""
+    """A study with this number of runs, in cells of `a_cell` runs; each cell has its own network."""
     count = max(1, runs // a_cell)
     models = {f"network-{number}": {"builder": "toolnoise.models.smallcnn:build"} for number in range(count)}
     block = {"models": list(models), "datasets": ["digits"], "recipe": "short", "seeds": a_cell}
@@ -305,9 +305,9 @@ def invented(runs: int, a_cell: int) -> Study:
 
 
 def invent(study: Study, folder: Path, verbs: Container[str] = job_code.JOBS) -> None:
-    """Write the study's file and the results of the jobs of some verbs into a folder."""
+    """Write the study's file and the results of these verbs' jobs into a folder."""
     with chdir(folder), _unsynced():
-        # JSON is YAML.
+        # Every JSON file is also a YAML file.
         files.write_json(FILE, study.config)
         recorder.write_study(study.path(layout.STUDY), study.config, FILE)
         if not verbs:
@@ -325,20 +325,20 @@ def invent(study: Study, folder: Path, verbs: Container[str] = job_code.JOBS) ->
 
 @contextmanager
 def _unsynced() -> Iterator[None]:
-    """Files that need not outlast a power cut."""
+    """Writes files without fsync, since they need not survive a power cut."""
     with mock.patch.object(os, "fsync", lambda _: None):
         yield
 
 
 class _Work:
-    """What jobs do in place of their own work, with what was observed of this machine."""
+    """Does invented work in place of the work of jobs, and reports this machine's observations."""
 
     def __init__(self, observed: dict[str, Any]) -> None:
         self.observed, self.labels = observed, np.empty(0, int)
         self.real, self.measured = job_code.perform, None
 
     def perform(self, verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any] | None:
-        """Do the work of a job, or what looks like it."""
+        """Do the work of a job, or write invented files in its place."""
         invented = {"train": self._train, "predict": self._predict, "render": self._render, "measure": self._measure}
         return invented.get(verb, self.real)(verb, parameters, named)
 
@@ -354,9 +354,9 @@ class _Work:
         rows, epochs = [], spec.recipe["epochs"]
         for epoch in range(1, epochs + 1):
             tensors = {name: chance.normal(size=shape).astype(np.float32) for name, shape in TENSORS.items()}
-            whole, each = runs.weight_digests(tensors)
+            whole, shas = runs.weight_digests(tensors)
             losses = dict(zip(HISTORY[1:5], chance.random(4).tolist(), strict=True))
-            digests = {"tensors_sha256": " ".join(one[: runs.TENSOR_DIGITS] for one in each), "weights_sha256": whole}
+            digests = {"tensors_sha256": " ".join(sha[: runs.TENSOR_DIGITS] for sha in shas), "weights_sha256": whole}
             digests["draws_sha256"] = files.canonical_sha256([drawn, epoch])
             rows.append({"epoch": epoch, **losses, "learning_rate": 0.01, "seconds": 0.1, **digests})
         rows[-1]["test_accuracy"] = accuracy
@@ -397,7 +397,7 @@ class _Work:
 
 
 def _logits(spec: Spec, labels: np.ndarray) -> np.ndarray:
-    """Logits of a run: networks with one seed have the same."""
+    """Logits of a run; all networks have the same logits for the same seed."""
     chance = np.random.default_rng(spec.seed)
     logits = chance.normal(size=(len(labels), TENSORS["dense/bias"][0])).astype(np.float32)
     logits[np.arange(len(labels)), labels] += np.float32(RIGHT)

@@ -1,12 +1,12 @@
-"""How often `toolnoise check` is right about packed programs whose causes are known: the packs of examples/unseen.
+"""How often `toolnoise check` is right about programs whose causes are known: the packs of examples/unseen.
 
     nice -n 5 python bench/unseen.py examples/unseen/known.tar.xz [--only NAME ...] [--keep FOLDER]
 
-Each program is a folder with `program.json` and `cause.json`, which check does not get to see. A verdict is right if
-check passes what has no planted fault, and nothing else. A cause is right if the place that is named first is the cause
-or an accepted one; of a forgotten generator, also if the line that draws first is. Where `mended` gives the line in
-place of the cause's, the program with it has to pass. A program with `check`, further options such as those of several
-processes, has no place to name: right are its `verdicts`. Each error of format is printed before any program runs.
+Each program is a folder with `program.json` and `cause.json`, which check does not see. A verdict is right if check
+passes a program without a planted fault or fails one with a fault. A cause is right if the first place that check names
+is the cause or an accepted place; for a forgotten generator, the line that draws first is also right. `mended` replaces
+the line of the cause, and the program must then pass. `check` adds options, such as those for several processes; check
+then names no place, and only the `verdicts` count. All errors of format are printed before any program runs.
 """
 
 import argparse
@@ -27,15 +27,15 @@ from toolnoise.base.printing import aligned
 
 PROGRAM = ("libraries", "output", "command", "style", "planted")
 CAUSE = ("kind", "file", "line", "why")
-# What may be left out; a program without a planted fault, or with `check`, has no cause.json.
+# Optional keys and their defaults; a program without a planted fault, or with `check`, has no cause.json.
 OPTIONAL = {"checkpoint": None, "stop_at": None, "mended": None, "accepted": (), "check": (), "verdicts": ()}
 MODULES = {"scikit-learn": "sklearn", "pytorch": "torch", "tensorflow-cpu": "tensorflow"}
 RIGHT, WRONG = "right", "WRONG"
-NO_PLACE = "-"  # of a program with options of its own
+NO_PLACE = "-"  # for a program with `check` options
 
 
 class Packed(NamedTuple):
-    """A program of a pack: its folder, how it is started, and its cause."""
+    """A program of a pack: its folder, its program.json and its cause.json."""
 
     folder: Path
     program: dict[str, Any]
@@ -43,13 +43,13 @@ class Packed(NamedTuple):
 
     @property
     def places(self) -> list[tuple[str, int]]:
-        """The cause, and what may be named in place of it."""
-        accepted = [each if isinstance(each, dict) else {"line": each} for each in self.cause["accepted"] or []]
-        return [(each.get("file", self.cause["file"]), each["line"]) for each in (self.cause, *accepted)]
+        """The place of the cause, and the other places that are accepted."""
+        accepted = [place if isinstance(place, dict) else {"line": place} for place in self.cause["accepted"] or []]
+        return [(place.get("file", self.cause["file"]), place["line"]) for place in (self.cause, *accepted)]
 
 
 class Score(NamedTuple):
-    """What check said of a program, as words: its verdict, the first place, and the mended program."""
+    """How right check was about a program, as words: the verdict, the first place, and the mended program."""
 
     name: str
     style: str
@@ -61,7 +61,7 @@ class Score(NamedTuple):
 
 
 def unpacked(archive: Path, folder: Path) -> list[Packed]:
-    """The programs of an archive, in a folder; whatever would be written outside it is refused."""
+    """Extracts the programs of an archive into a folder; refuses archives that would write outside it."""
     with tarfile.open(archive) as tar:
         if sum(member.size for member in tar.getmembers()) > 1 << 26:
             sys.exit(f"{archive}: more than 64 MiB")
@@ -77,18 +77,18 @@ def unpacked(archive: Path, folder: Path) -> list[Packed]:
             errors += [f"{file.parent.name}/{name}: no {key}" for key in needed if key not in values]
             parts.append(dict.fromkeys(keys) | OPTIONAL | values)
         programs.append(Packed(file.parent, *parts))
-    for each in programs if not errors else ():
-        errors += [f"{each.folder.name}/{error}" for error in _errors(each)]
+    for packed in programs if not errors else ():
+        errors += [f"{packed.folder.name}/{error}" for error in _errors(packed)]
     if errors or not programs:
         sys.exit("\n".join(errors or [f"{archive}: no program.json"]))
     return programs
 
 
 def _errors(packed: Packed) -> list[str]:
-    """What is wrong with the descriptions of a program."""
+    """The errors in a program's descriptions."""
     program, cause = packed.program, packed.cause
     accepted = cause["accepted"] or []
-    is_listed = all(isinstance(each, int) or {*each} >= {"line"} for each in accepted)
+    is_listed = all(isinstance(place, int) or {*place} >= {"line"} for place in accepted)
     checks = {
         "program.json: planted: no boolean": isinstance(program["planted"], bool),
         "program.json: command: neither a text nor a list": isinstance(program["command"], str | list),
@@ -102,7 +102,7 @@ def _errors(packed: Packed) -> list[str]:
 
 
 def checked(packed: Packed) -> dict[str, Any]:
-    """What check says of a program, as a user would call it, in a copy of its folder without the cause."""
+    """The JSON report of check, called as a user would call it, in a copy of the program's folder without the cause."""
     program = packed.program
     words = [program["command"]] if isinstance(program["command"], str) else program["command"]
     options = ["--json", "--limit", "20", *program["check"]]
@@ -126,30 +126,30 @@ def checked(packed: Packed) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def named(said: dict[str, Any]) -> list[dict[str, Any]]:
-    """The places that check names, the first one first."""
-    if said["reproducible"]:
-        omissions = (said.get("resumed") or {}).get("omissions", [])
-        return [*omissions, *(place for row in said["ignored"] for place in row["places"])]
-    return [place for part in ("proven", "likely", "possible") for place in said.get(part) or []]
+def named(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The places that check names, in its order."""
+    if report["reproducible"]:
+        omissions = (report.get("resumed") or {}).get("omissions", [])
+        return [*omissions, *(place for row in report["ignored"] for place in row["places"])]
+    return [place for part in ("proven", "likely", "possible") for place in report.get(part) or []]
 
 
-def scored(packed: Packed, said: dict[str, Any]) -> Score:
+def scored(packed: Packed, report: dict[str, Any]) -> Score:
     """Whether check was right."""
     name, style = packed.folder.name, str(packed.program["style"])
-    if "error" in said:
-        return Score(name, style, WRONG, WRONG, "", "", said["error"])
+    if "error" in report:
+        return Score(name, style, WRONG, WRONG, "", "", report["error"])
     if packed.program["check"]:
-        found = {way["name"]: way["verdict"] for way in said["other_ways"]}
-        is_right = said["reproducible"] and {*packed.program["verdicts"]} >= {*found.values()}
-        return Score(name, style, RIGHT if is_right else WRONG, NO_PLACE, "", "", str(found))
-    places, verdict = named(said), RIGHT if said["passed"] != packed.program["planted"] else WRONG
+        verdicts = {way["name"]: way["verdict"] for way in report["other_ways"]}
+        is_right = report["reproducible"] and {*packed.program["verdicts"]} >= {*verdicts.values()}
+        return Score(name, style, RIGHT if is_right else WRONG, NO_PLACE, "", "", str(verdicts))
+    places, verdict = named(report), RIGHT if report["passed"] != packed.program["planted"] else WRONG
     if not packed.program["planted"]:
-        return Score(name, style, verdict, "", "", "", " ".join(f"{each['file']}:{each['line']}" for each in places))
+        return Score(name, style, verdict, "", "", "", " ".join(f"{place['file']}:{place['line']}" for place in places))
     first = f"{places[0]['file']}:{places[0]['line']}" if places else "nothing"
-    told = [first, *places[0].get("drawn", "").split(": ")[:1]] if places else []
-    is_right = any(f"{file}:{line}" in told for file, line in packed.places)
-    proven, mended = "yes" if said.get("proven") else "", ""
+    lines = [first, *places[0].get("drawn", "").split(": ")[:1]] if places else []
+    is_right = any(f"{file}:{line}" in lines for file, line in packed.places)
+    proven, mended = "yes" if report.get("proven") else "", ""
     if is_right and packed.cause["mended"] is not None:
         mended = RIGHT if _passes_mended(packed) else WRONG
     first += f" {places[0].get('what', '')}" if places else ""
@@ -158,7 +158,7 @@ def scored(packed: Packed, said: dict[str, Any]) -> Score:
 
 
 def _passes_mended(packed: Packed) -> bool:
-    """Whether check passes the program with another text in place of the cause's line."""
+    """Whether check passes the program with the mended text in place of the cause's line."""
     file, at = packed.folder / packed.cause["file"], packed.cause["line"] - 1
     lines = file.read_text().splitlines()
     indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
@@ -168,18 +168,18 @@ def _passes_mended(packed: Packed) -> bool:
 
 
 def summary(scores: Sequence[Score]) -> list[str]:
-    """The table, and the score."""
+    """The lines of the table and of the score."""
     table = aligned([("program", "style", "verdict", "first", "proven", "mended", "named first"), *scores])
-    clean = [each for each in scores if not each.first]
-    planted = [each for each in scores if each.first in (RIGHT, WRONG)]
-    proven = [each for each in planted if each.proven]
-    mended = [each for each in planted if each.mended]
+    clean = [score for score in scores if not score.first]
+    planted = [score for score in scores if score.first in (RIGHT, WRONG)]
+    proven = [score for score in planted if score.proven]
+    mended = [score for score in planted if score.mended]
     counts = (
-        (sum(each.verdict == RIGHT for each in scores), len(scores), "verdicts right"),
-        (sum(each.first == RIGHT for each in planted), len(planted), "causes named first"),
-        (sum(each.first == RIGHT for each in proven), len(proven), "proven causes right"),
-        (sum(each.mended == RIGHT for each in mended), len(mended), "programs reproducible once that line is mended"),
-        (sum(each.verdict == WRONG for each in clean), len(clean), "false alarms"),
+        (sum(score.verdict == RIGHT for score in scores), len(scores), "verdicts right"),
+        (sum(score.first == RIGHT for score in planted), len(planted), "causes named first"),
+        (sum(score.first == RIGHT for score in proven), len(proven), "proven causes right"),
+        (sum(score.mended == RIGHT for score in mended), len(mended), "programs reproducible once that line is mended"),
+        (sum(score.verdict == WRONG for score in clean), len(clean), "false alarms"),
     )
     return [*table, "", *(f"{count} of {most} {what}" for count, most, what in counts if most)]
 
@@ -195,18 +195,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         for packed in unpacked(options.archive, Path(made)):
             name = packed.folder.name
-            # A list of names, or a text as "keras (jax backend)".
+            # `libraries` is a list of names, or a text such as "keras (jax backend)".
             libraries = re.findall(r"[\w-]+", str(packed.program["libraries"]))
             needs = [MODULES.get(library, library.replace("-", "_")) for library in libraries if library != "backend"]
             absent = [module for module in needs if importlib.util.find_spec(module) is None]
             if absent or (options.only and name not in options.only):
                 print(f"{name}: not run {', '.join(absent)}", file=sys.stderr)
                 continue
-            said = checked(packed)
+            report = checked(packed)
             if options.keep:
                 options.keep.mkdir(parents=True, exist_ok=True)
-                (options.keep / f"{name}.json").write_text(json.dumps(said, indent=1))
-            scores.append(scored(packed, said))
+                (options.keep / f"{name}.json").write_text(json.dumps(report, indent=1))
+            scores.append(scored(packed, report))
             print(" ".join(scores[-1]), file=sys.stderr, flush=True)
     print("\n".join(summary(scores)))
 

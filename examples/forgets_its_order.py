@@ -1,4 +1,4 @@
-"""Logistic regression on digits that forgets one thing when it goes on from its checkpoint: README.md shows which."""
+"""Logistic regression on digits that forgets one thing when it resumes from its checkpoint: README.md shows which."""
 
 import os
 import time

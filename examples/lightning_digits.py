@@ -40,7 +40,7 @@ class Classifier(lightning.LightningModule):
 
 
 def main():
-    torch.set_num_threads(1)  # another number of threads sums in another order
+    torch.set_num_threads(1)  # the number of threads changes the order of sums
     digits = load_digits()
     images, labels = torch.tensor(digits.data / 16, dtype=torch.float32), torch.tensor(digits.target)
     with seeds.init():

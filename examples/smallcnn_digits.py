@@ -1,9 +1,9 @@
-"""PyTorch: the three-layer CNN of Zhuang et al. on scikit-learn's digits, as toolnoise's own engines train `smallcnn`.
+"""PyTorch: the three-layer CNN of Zhuang et al. on scikit-learn's digits, like `smallcnn` in toolnoise's own engines.
 
 python examples/smallcnn_digits.py  # writes ./outcome
 
-Network, initial distributions, optimiser, learning rates and augmentation are those of `smallcnn` with the recipe of
-workflow/studies/outside-small.yaml, which measures both. The draws are not: this program draws its own.
+Network, initial distributions, optimiser, learning rates and augmentation are as for `smallcnn` with the recipe of
+workflow/studies/outside-small.yaml, which measures both. Only the draws differ: this program draws its own.
 """
 
 import torch
@@ -34,7 +34,7 @@ def network():
 
 
 def shifted(images):
-    """Each image moved by at most one pixel, with zeros at the border."""
+    """The images, each shifted by at most one pixel, with zeros at the border."""
     moved = pad(images, (1, 1, 1, 1))
     places = torch.randint(3, (len(images), 2)).tolist()
     return torch.stack([image[:, y : y + 8, x : x + 8] for image, (y, x) in zip(moved, places, strict=True)])
@@ -53,10 +53,10 @@ def main():
     history = []
     for _ in range(EPOCHS):
         total = 0.0
-        for some, truth in loader:
+        for inputs, targets in loader:
             with seeds.augment():
-                some = shifted(some)
-            loss = cross_entropy(model(some), truth)
+                inputs = shifted(inputs)
+            loss = cross_entropy(model(inputs), targets)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -20,26 +20,26 @@ EPOCHS, BATCH, CLASSES = 5, 32, 10
 
 
 def main():
-    torch.set_num_threads(1)  # another number of threads sums in another order
+    torch.set_num_threads(1)  # the number of threads changes the order of sums
     digits = load_digits()
     images, labels = torch.tensor(digits.images / 8 - 1, dtype=torch.float32)[:, None], torch.tensor(digits.target)
     size = {"in_chans": 1, "num_classes": CLASSES, "patch_size": 1, "depths": (1, 1, 1, 1), "dims": (16, 32, 32, 32)}
     with seeds.init():
-        # Stochastic depth is dropout: whole branches are left out.
+        # Stochastic depth is a kind of dropout: it leaves out whole branches.
         model = timm.create_model("convnext_atto", drop_path_rate=0.1, **size)
     optimizer = create_optimizer_v2(model, opt="adamw", lr=0.003, weight_decay=0.01)
-    # It mixes pairs, so each batch is whole.
+    # Mixup mixes pairs of images, so every batch must be full.
     data = TensorDataset(images[:1297], labels[:1297])
     loader = DataLoader(data, batch_size=BATCH, shuffle=True, drop_last=True, **seeds.loader())
     mixup, criterion = Mixup(mixup_alpha=0.2, num_classes=CLASSES), SoftTargetCrossEntropy()
     history = []
     for _ in range(EPOCHS):
         total = 0.0
-        for some, truth in loader:
+        for inputs, targets in loader:
             with seeds.augment():
-                some, truth = mixup(some, truth)
+                inputs, targets = mixup(inputs, targets)
             with seeds.dropout():
-                loss = criterion(model(some), truth)
+                loss = criterion(model(inputs), targets)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -31,7 +31,7 @@ class Digits(Dataset):
 
 
 def main():
-    torch.set_num_threads(1)  # another number of threads sums in another order
+    torch.set_num_threads(1)  # the number of threads changes the order of sums
     digits = load_digits()
     images, labels = torch.tensor(digits.images / 16, dtype=torch.float32)[:, None], torch.tensor(digits.target)
     with seeds.init():
@@ -44,9 +44,9 @@ def main():
     history = []
     for _ in range(EPOCHS):
         total = 0.0
-        for some, truth in loader:
+        for inputs, targets in loader:
             with seeds.dropout():
-                loss = cross_entropy(model(some), truth)
+                loss = cross_entropy(model(inputs), targets)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -18,7 +18,7 @@ EPOCHS = 8
 
 
 def main():
-    torch.set_num_threads(1)  # another number of threads sums in another order
+    torch.set_num_threads(1)  # the number of threads changes the order of sums
     digits = load_digits()
     images, labels = torch.tensor(digits.images / 8 - 1, dtype=torch.float32)[:, None], torch.tensor(digits.target)
     config = ViTConfig(

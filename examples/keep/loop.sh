@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries each patch of changes/ and commits those that `toolnoise keep` keeps. Copy this folder, `git init` and commit there.
+# Tries each patch of changes/ and commits what `toolnoise keep` keeps. First copy this folder, `git init` and commit.
 seed=0
 try() { seed=$((seed + 1)); echo "$1,$(python train.py $seed)" >>results.csv; }
 

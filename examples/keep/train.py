@@ -1,4 +1,4 @@
-"""Trains a small network on two half-moons, in NumPy alone, and prints its loss on others: `python train.py SEED`."""
+"""Trains a small network on two half-moons, in NumPy, and prints its loss on test points: `python train.py SEED`."""
 
 import sys
 
@@ -8,7 +8,7 @@ WIDTH, STEPS, RATE = 16, 300, 0.1
 
 
 def moons(rng, count):
-    """Points of two half-moons with noise, and which of the two each is of."""
+    """Points on two half-moons, with noise, and the half-moon (0 or 1) of each point."""
     which = rng.integers(0, 2, count)
     angle = rng.uniform(0, np.pi, count)
     points = np.stack([np.cos(angle), np.sin(angle)], 1)
@@ -17,7 +17,7 @@ def moons(rng, count):
 
 
 def probabilities(weights, points):
-    """What the hidden layer says, and the probability of the second moon."""
+    """The activations of the hidden layer, and the probability of the second half-moon."""
     hidden = np.tanh(points @ weights[0] + weights[1])
     return hidden, 1 / (1 + np.exp(-(hidden @ weights[2] + weights[3])))
 

@@ -1,4 +1,4 @@
-# The study, read and checked, and what rules ask of it. All the work is in the package.
+# Reads and checks the study, and defines what several rules use. All the work is in the package.
 import functools
 import json
 import os
@@ -24,15 +24,15 @@ from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Profile, Training, Variants, Whole
 from toolnoise.warm import template
 
-# The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
-# A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
+# The study file: the last --configfile, else config.yaml. --config overrides its values. A profile may name it through
+# a link. A module gets its configuration from the other workflow, and errors name the file of that workflow.
 IS_MODULE = internals.is_module(workflow)
 IS_DRY_RUN = internals.is_dry_run(workflow)
 CONFIGFILES, CONFIG_WORDS = internals.configuration_given(workflow)
 DEFAULT = internals.snakefile(workflow) if IS_MODULE else "config.yaml"
 FILE = os.path.realpath(CONFIGFILES[-1]) if CONFIGFILES else DEFAULT
 
-# Snakemake reads 010 as 8, and 1e-3 in a file as text: what is written counts.
+# Snakemake reads 010 as 8, and 1e-3 in a file as text. Reading the files again finds the values as written.
 with errors_in_one_line():
     if IS_MODULE:
         contents = [study_files.as_written(dict(config), CONFIGFILES)]
@@ -54,7 +54,7 @@ with errors_in_one_line():
     require_builders(study.config["models"], FILE)
 
 
-# Only what differs between a study's files is a wildcard: Snakemake looks for the rule of a file by the starts of outputs.
+# The study's name is no wildcard: Snakemake finds the rule of a file faster when its outputs start with fixed text.
 def in_study(pattern):
     return pattern.replace("{study}", study.name)
 
@@ -66,9 +66,9 @@ METRIC = {kind: in_study(metric.pattern) for kind, metric in expected.METRICS.it
 COLLECTED = figure_files.collected(study)
 FIGURES = {figure.name: figure for figure in study.figures}
 
-# Verbs are looked up in the environment that Snakemake itself runs in, activated or not. A job of --sdm conda has another
-# environment activated by then: its Python runs the verb, from the same package. Linux gives the arguments of a program
-# a quarter of its stack: a verb that reads a large cell gets more than the usual 2 MB, up to the 6 MB that Linux allows.
+# A job runs `toolnoise` from Snakemake's own environment, activated or not. With --sdm conda, the job's environment is
+# activated, and its Python runs the same package. Linux limits a program's arguments to a quarter of its stack: 2 MB by
+# default and 6 MB at most. A study with large cells raises the limit, because their verbs read many files.
 ROOM = "ulimit -S -s 65536; " if max(map(len, study.seeds.values()), default=0) > 20_000 else ""
 PACKAGE = shlex.quote(str(program.path_of("workflow/for-conda")))
 HERE = f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH"
@@ -77,7 +77,7 @@ ACTIVATED = f'[ "${{CONDA_PREFIX:-}}" != {shlex.quote(os.environ.get("CONDA_PREF
 PREFIX = f"set -euo pipefail; {ROOM}if {ACTIVATED}; then {THERE}; else {HERE}; fi; "
 
 
-# Snakemake puts values in place of single braces, which a path may have.
+# Snakemake replaces single braces with values, and a path may contain braces.
 def keep_braces(path):
     return path.replace("{", "{{").replace("}", "}}")
 
@@ -86,7 +86,7 @@ shell.prefix(keep_braces(PREFIX))
 ENVIRONMENT = keep_braces(str(program.path_of("environment.yml")))
 
 
-# Rules that write the same files are told apart by the names of their models, data sets or figures.
+# Rules with the same output files are distinguished by the names of their models, data sets or figures.
 def among(names):
     return "|".join(map(re.escape, sorted(set(names)))) or "(?!)"
 
@@ -107,25 +107,25 @@ wildcard_constraints:
     repeat=r"[1-9][0-9]*",
 
 
-# Places, from the names in a job's paths.
+# Places, from a job's wildcards.
 def cell_at(wildcards):
-    """The cell that a job computes for; models are checked as in Control."""
+    """The cell that a job computes for; a job without a variant, such as a check of a model, uses Control."""
     hardware = wildcards.get("other_hardware", wildcards.hardware)
     return Cell(wildcards.model, wildcards.dataset, hardware, wildcards.get("variant", "control"))
 
 
 def place_at(kind):
-    """The place of a kind that a job is for."""
+    """A function that makes a place of this kind from a job's wildcards."""
     return lambda wildcards: kind(**{name: wildcards[name] for name in kind._fields})
 
 
 dataset_at, network_at, pair_at, task_at = map(place_at, (Dataset, Network, Pair, Variants))
 
 
-# Parameters: what a job is, as text that people can read, and the digest of the code that makes it.
+# Parameters: a job's settings as readable text, and the digest of its code.
 @functools.cache
 def spec_of(cell):
-    """The spec of the cell's runs, without their seeds, as text by its parts."""
+    """Maps each part of the spec of a cell's runs, except their seeds, to its text."""
     spec = study.spec(cell, 1).json
     return {part: values_as_text(spec[part]) for part in ("model", "dataset", "recipe", "hardware", "variant")}
 
@@ -140,7 +140,7 @@ def seed_of(wildcards):
     return values_as_text(study.seeds_stated(cell_at(wildcards), int(wildcards.get("seed", study.seeds[trained][0]))))
 
 
-# What everything that computes on a tooling is told, and how its verb is told it.
+# The parameters of all jobs that compute on a tooling, and the options that pass them to the verb.
 SPEC = {
     "model": part_of_spec("model"),
     "data": part_of_spec("dataset"),
@@ -161,7 +161,7 @@ def name_of(place_at):
 
 @functools.cache
 def code_digest(verb, **names):
-    """The digest of the code that makes a job: what its spec, its notebook or its kind names is part of it."""
+    """The digest of a job's code, including the code that its spec, its notebook or its kind of metric names."""
     if "hardware" in names:
         cell = Cell(names["model"], names["dataset"], names["hardware"], "control")
         return job_code.digest(verb, {"spec": study.spec(cell, 1).as_json()})
@@ -176,20 +176,20 @@ def code_of_spec(verb):
     return lambda wildcards: code_digest(verb, **cell_at(wildcards)._replace(variant="control")._asdict())
 
 
-# What a job needs of the machine that it is sent to.
+# What a job needs from the machine that it runs on.
 def tooling_at(wildcards):
     return study.tooling(wildcards.get("other_hardware", wildcards.hardware))
 
 
 def environment_of(wildcards):
-    """With --sdm conda: environment.yml has TensorFlow for CPUs. Other toolings compute where Snakemake runs."""
+    """For --sdm conda: environment.yml has TensorFlow for CPUs. Other toolings use Snakemake's own environment."""
     tooling = tooling_at(wildcards)
-    own = tooling["engine"], tooling["accelerator"], tooling["environment"]
-    return ENVIRONMENT if own == ("tensorflow", "cpu", "") else None
+    framework = tooling["engine"], tooling["accelerator"], tooling["environment"]
+    return ENVIRONMENT if framework == ("tensorflow", "cpu", "") else None
 
 
 def data_at(wildcards):
-    # The steps of a profile have no data set.
+    # A job that profiles training steps has no data set.
     return study.config["datasets"].get(wildcards.get("dataset", ""), {})
 
 
@@ -205,7 +205,7 @@ def of_tooling(need):
     return lambda wildcards: entries.needs(tooling_at(wildcards))[need]
 
 
-# The profile of a cluster maps them to the site. What no tooling of the study needs is not asked for each job.
+# A cluster's profile maps these resources to the site. Jobs set only resources that some tooling of the study needs.
 OF_TOOLINGS = [entries.needs(tooling).items() for tooling in study.config["hardware"].values()]
 NEEDED = dict.fromkeys(need for needs in OF_TOOLINGS for need, value in needs if value)
 ON_TOOLING = {"mem_mb": memory} | {need: of_tooling(need) for need in NEEDED}
@@ -216,8 +216,8 @@ def minutes_of_training(wildcards, attempt):
 
 
 def group_of_cell(wildcards):
-    """A cluster's profile says how many cells share a job. Large cells share none: when a run ends, Snakemake 9.27 looks
-    at all inputs of the groups that wait for it, which is quadratic."""
+    """A cluster's profile sets how many cells share a job. Large cells share none: after each run, Snakemake 9.27 checks
+    all inputs of the groups that wait for it, which takes quadratic time."""
     return "cells" if len(study.seeds[cell_at(wildcards)]) <= 100 else None
 
 
@@ -225,7 +225,7 @@ places_of = functools.cache(lambda kind: expected.places_of(study, kind))
 
 
 def in_grid(kind):
-    """No file: a target outside the study's grid is refused while it is planned."""
+    """An input function that returns no file, but refuses a target outside the study's grid during planning."""
 
     def no_file(wildcards):
         with errors_in_one_line():
@@ -236,7 +236,7 @@ def in_grid(kind):
 
 
 def files_of_cell(pattern, cell):
-    """The file of a cell, or one of each of its runs."""
+    """The file of a cell, or the files of all its runs."""
     return study.runs(pattern, cell) if "{seed}" in pattern else study.path(pattern, cell)
 
 
@@ -246,15 +246,15 @@ def of_cell(pattern):
 
 TRAINED_RUNS = {"records": of_cell(layout.RECORD), "weights": of_cell(layout.WEIGHTS)}
 WHOLE_RUNS = TRAINED_RUNS | {"histories": of_cell(layout.HISTORY)}
-# What dumps say of the test set of a data set.
+# A cell's predictions of a test set, with the prepared data.
 DUMPED = {"data": layout.DATA, "logits": layout.LOGITS, "index": layout.PREDICTIONS}
 
 
 def of_pair(pattern, which):
-    """The same of the cell on the first or the second of two toolings."""
+    """Like of_cell, for the cell on the first (0) or the second (1) tooling of a pair."""
     return lambda wildcards: files_of_cell(pattern, pair_at(wildcards).cells[which])
 
 
 def statement_of(first_output):
-    """The pattern of a job's statement, from that of its first output."""
+    """The pattern of a job's statement, from the pattern of its first output."""
     return str(path_for(first_output))

@@ -1,10 +1,10 @@
-# The study itself, and its data sets: fetched and verified, and brought to their prepared form.
+# Writes the study; fetches, verifies and prepares its data sets.
 
 
 rule write_study:
-    """Write the whole study, every default and registry entry written out, beside its results."""
+    """Write the complete study, with every default and registry entry, beside its results."""
     output:
-        # Not removed before: the study may be read from it.
+        # Snakemake must not remove the old file first: the study may be read from it.
         study=update(layout.STUDY),
         statement=statement_of(layout.STUDY),
     log:
@@ -56,7 +56,7 @@ rule prepare_data:
     threads: lambda wildcards: entries.preparing_cores(data_at(wildcards))
     resources:
         mem_mb=memory,
-        # ImageNet's 1.3 million pictures.
+        # Enough for ImageNet's 1.3 million pictures.
         runtime=lambda wildcards, attempt: 24 * 60 * attempt,
     params:
         data=lambda wildcards: values_as_text(data_set(wildcards)["entry"]),
@@ -67,7 +67,7 @@ rule prepare_data:
 
 
 rule gather_labels:
-    """Write the test set that the runs of a training program bring."""
+    """Write the test set that comes with the runs of a training program."""
     input:
         in_grid("gather-labels"),
         record=first_outcome,

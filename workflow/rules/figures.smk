@@ -34,7 +34,7 @@ rule render_figure:
         " --metrics {input.metrics:q} --out {output.formats:q} --executed {output.notebook:q} >{log:q} 2>&1"
 
 
-# It differs by its outputs alone.
+# Only the outputs differ.
 use rule render_figure as render_table with:
     """Write a table for browsers, spreadsheets and papers."""
     output:
@@ -65,7 +65,7 @@ rule paper:
     """Every table and figure of Zhuang et al. that this study can feed."""
     input:
         layout.STUDY,
-        [files_of(found) for found in paper_items.by_target(study.figures).values()],
+        [files_of(shown) for shown in paper_items.by_target(study.figures).values()],
 
 
 rule metrics:

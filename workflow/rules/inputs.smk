@@ -1,4 +1,4 @@
-# Inputs, parameters and needs that single rules ask for, as functions of the names in a job's paths.
+# Inputs and parameters of single rules, as functions of a job's wildcards.
 
 
 # Data sets.
@@ -13,7 +13,7 @@ def own_files(wildcards):
     if not (IS_MODULE or os.path.exists(study.path(layout.SOURCES, dataset=wildcards.dataset))):
         with errors_in_one_line():
             sources.require_own(wildcards.dataset, entry, FILE)
-    return [one["path"] for one in sources.sources(entry) if sources.is_own(one)]
+    return [source["path"] for source in sources.sources(entry) if sources.is_own(source)]
 
 
 def fetched(wildcards):
@@ -27,7 +27,7 @@ def first_outcome(wildcards):
 # Runs.
 @functools.cache
 def call_builder(model, dataset):
-    # A dry run says what the job would refuse.
+    # A dry run reports what the job would refuse.
     from toolnoise.commands import trial
 
     with errors_in_one_line():
@@ -44,21 +44,21 @@ OWN_MODELS = set(places.own_models(study))
 
 
 def checked(wildcards):
-    # What makes a check stale makes every run of its model stale, too. It is not marked as ancient: Snakemake asks a job
-    # for no reason of its own while the job that makes such an input has one.
+    # When a check is outdated, every run of its model is outdated, too. The check is not marked as ancient: Snakemake
+    # ignores a job's own reasons to run while the job that makes an ancient input has one.
     place = task_at(wildcards)
     return study.path(layout.CHECKED, place) if place in OWN_MODELS else []
 
 
 def start_of(wildcards):
-    # The gate compares the first run of Control with the others: it alone starts cold (toolnoise.warm).
+    # Only the first run of Control starts cold; the gate compares it with the others, which may be warm (toolnoise.warm).
     cell = cell_at(wildcards)
     return "cold" if cell.variant == "control" and int(wildcards.seed) == study.seeds[cell][0] else "warm"
 
 
 def gate_of_program(wildcards):
     if IS_DRY_RUN:
-        # It says what the start would refuse.
+        # A dry run warns of what the start would refuse.
         try:
             programs.require_variables(study.config["models"], [wildcards.model], FILE)
         except BadInput as error:
@@ -66,7 +66,7 @@ def gate_of_program(wildcards):
     return parameters_at.gate_of(study, Training(*cell_at(wildcards), int(wildcards.seed)))
 
 
-# The kinds of metric files of the whole study, by the names of their files.
+# Maps the name of each metric file of the whole study to its kind.
 KIND_OF = {os.path.basename(path).removesuffix(".csv"): kind for kind, path in COLLECTED.items()}
 
 
@@ -80,19 +80,19 @@ def gates_of_kind(wildcards):
     return figure_files.gates_before(study, [KIND_OF[wildcards.file]])
 
 
-# What the papers measured besides.
+# Further measurements from the papers.
 def asked(question, place_at):
-    """Files of the study that follow from the place of a job."""
+    """An input function: what a question about the study returns for the place of a job."""
     return lambda wildcards: question(study, place_at(wildcards))
 
 
 def beside(files, last, other):
-    """The files that lie beside these and end otherwise."""
+    """An input function: the same files with another ending."""
     return lambda wildcards: [path.removesuffix(last) + other for path in files(wildcards)]
 
 
 def dumped(which, before=""):
-    """What the runs on the first or the second of two toolings left, and the dump of them."""
+    """The files of the runs on the first (0) or the second (1) tooling of a pair, and their dump."""
     dump = {"logits": layout.LOGITS, "index": layout.PREDICTIONS}
     runs = {"records": layout.RECORD, "weights": layout.WEIGHTS, "histories": layout.HISTORY}
     return {f"{before}{name}": of_pair(pattern, which) for name, pattern in (dump | runs).items()}
@@ -139,7 +139,7 @@ def notebook_of(wildcards):
     return figure_at(wildcards).notebook
 
 
-# What Snakemake's report says of a figure.
+# A figure's entry in Snakemake's report.
 IN_REPORT = {
     "caption": "../report/figure.rst",
     "category": lambda wildcards: figure_kinds.KINDS[notebook_of(wildcards)].category,
@@ -148,8 +148,8 @@ IN_REPORT = {
 
 
 def rendered_as(*suffixes):
-    """The names of the figures that are written in these formats."""
-    return among(name for name, one in FIGURES.items() if figure_kinds.KINDS[one.notebook].suffixes == suffixes)
+    """A regular expression for the names of the figures that are written in these formats."""
+    return among(name for name, figure in FIGURES.items() if figure_kinds.KINDS[figure.notebook].suffixes == suffixes)
 
 
 def files_of(figures):

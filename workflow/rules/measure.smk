@@ -26,7 +26,7 @@ rule check_control:
 
 
 rule check_program:
-    """Compare what control runs of a training program left, bit for bit."""
+    """Compare the outcomes of a training program's control runs bit for bit."""
     input:
         in_grid("check-program"),
         **WHOLE_RUNS,
@@ -49,7 +49,7 @@ rule check_program:
 
 
 rule measure_cell:
-    """Accuracy, churn and weight distance of one cell, with intervals."""
+    """Measure accuracy, churn and weight distance of one cell, with intervals."""
     input:
         in_grid("stability"),
         **WHOLE_RUNS,
@@ -82,7 +82,7 @@ rule measure_cell:
 
 
 rule measure_program:
-    """The same for one cell of a training program whose runs leave scores of classes."""
+    """Measure one cell of a training program whose runs write class scores."""
     input:
         in_grid("stability"),
         **WHOLE_RUNS,
@@ -109,7 +109,7 @@ rule measure_program:
 
 
 rule measure_outcomes:
-    """The same for one cell of a training program that leaves classes, values, losses or a metric."""
+    """Measure one cell of a training program whose runs write classes, values, losses or a metric."""
     input:
         in_grid("stability"),
         **WHOLE_RUNS,
@@ -155,7 +155,7 @@ rule measure_ratios:
 
 
 rule collect_metrics:
-    """Put the metric files of one kind together, once the control cells have passed the gate."""
+    """Combine the metric files of one kind, once the control cells have passed the gate."""
     input:
         metrics=parts_of_kind,
         gates=gates_of_kind,

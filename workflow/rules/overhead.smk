@@ -1,4 +1,4 @@
-# What determinism costs: training steps timed kernel by kernel in either mode, each time in a process of its own.
+# The cost of determinism: training steps timed kernel by kernel in each mode, with a new process for each measurement.
 
 
 rule profile_step:
@@ -11,8 +11,8 @@ rule profile_step:
         statement=statement_of(layout.PROFILE_TABLE),
     log:
         in_study("logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log"),
-    # Before all else, so that all of them have the same other work beside them on this machine: otherwise both modes of
-    # a tooling may differ by what else ran.
+    # Profiles run before all other jobs, so that each has the same other work beside it on this machine. Otherwise the
+    # two modes of a tooling could differ because of that work.
     priority: 3
     conda:
         environment_of
@@ -35,7 +35,7 @@ rule profile_step:
 
 
 rule measure_overhead:
-    """Measure what determinism costs a network on a tooling."""
+    """Measure the cost of determinism for a network on a tooling."""
     input:
         in_grid("overhead"),
         records=asked(parameters_at.profile_records, network_at),
@@ -78,7 +78,7 @@ rule measure_speed:
     params:
         **SPEC,
         code=code_of_spec("measure-speed"),
-    # Cold: it measures how long a start takes.
+    # A cold start, because the verb measures how long a start takes.
     shell:
         f"TOOLNOISE_START=cold toolnoise measure-speed {SPEC_OPTIONS}"
         " --data {input.data:q} --out {output.speed:q} >{log:q} 2>&1"

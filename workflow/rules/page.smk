@@ -1,8 +1,8 @@
-# The page of the study, which all its jobs lead to; Snakemake's own report; and times for estimates.
+# The page of the study, which depends on all other jobs; Snakemake's own report; and times for estimates.
 
 
 rule show_cell:
-    """Write a cell's page: its runs, their curves, where they part."""
+    """Write a cell's page: its runs, their curves and where they diverge."""
     input:
         in_grid("show-cell"),
         **WHOLE_RUNS,
@@ -29,7 +29,7 @@ rule show_cell:
 
 
 rule write_page:
-    """Write the page; its statement names those of all jobs that came before it."""
+    """Write the page; its statement refers to the statements of all jobs before it."""
     input:
         study=layout.STUDY,
         shows=SHOWN,

@@ -1,8 +1,8 @@
-# What the papers measured besides each cell's noise, and their claims.
+# Measurements from the papers beyond the noise of each cell, and their claims.
 
 
 rule measure_remedies:
-    """Measure what remedies leave of a cell's noise."""
+    """Measure how much of a cell's noise remains under remedies."""
     input:
         in_grid("remedies"),
         **DUMPED,
@@ -71,7 +71,7 @@ rule measure_growth:
 
 
 rule measure_language:
-    """Measure how far a cell's runs end apart as language models."""
+    """Measure how far apart a cell's runs end as language models."""
     input:
         in_grid("language"),
         **DUMPED,
@@ -95,7 +95,7 @@ rule measure_language:
 
 
 rule measure_pair:
-    """Measure what separates two toolings."""
+    """Measure how far the runs on two toolings differ."""
     input:
         in_grid("cross_tooling"),
         **dumped(0),
@@ -119,7 +119,7 @@ rule measure_pair:
 
 
 rule measure_frameworks:
-    """Measure what separates two frameworks, in training and in inference alone."""
+    """Measure how far two frameworks differ, in training and in inference alone."""
     input:
         in_grid("frameworks"),
         **dumped(0),
@@ -149,7 +149,7 @@ rule measure_frameworks:
 rule judge_claims:
     """Judge claims on published numbers and on this study."""
     input:
-        # The metric files of the whole study that it has of these kinds.
+        # The study's collected metric files of these kinds, where it has them.
         **{kind: COLLECTED.get(kind, []) for kind in job_code.JUDGED},
     output:
         claims=report(layout.CLAIMS, caption="../report/metrics.rst", category="5 Metric files"),

@@ -1,4 +1,4 @@
-# What a cell's runs say of the test set: one dump for all runs of a cell.
+# Predictions of the test set: one dump for all runs of a cell.
 
 
 rule dump_predictions:
@@ -30,7 +30,7 @@ rule dump_predictions:
 
 
 rule dump_outcomes:
-    """Dump what the runs of a training program left."""
+    """Dump the outcomes of a training program's runs."""
     input:
         in_grid("dump-outcomes"),
         **TRAINED_RUNS,
@@ -71,7 +71,7 @@ rule dump_remedies:
     threads: threads_of
     resources:
         **ON_TOOLING,
-        # Hundreds of views of all of a cell's runs: the time of a training, not of a dump.
+        # Hundreds of views for each run of the cell take as long as a training.
         runtime=minutes_of_training,
     params:
         **SPEC,
@@ -102,7 +102,7 @@ rule exchange_predictions:
     resources:
         **ON_TOOLING,
     params:
-        # Of what computes: runs of the same cell there.
+        # The spec of the tooling that computes, for the same cell's runs.
         **SPEC,
         code=code_of_spec("predict-elsewhere"),
     shell:
@@ -128,7 +128,7 @@ rule dump_layers:
     threads: threads_of
     resources:
         **ON_TOOLING,
-        # Up to a forward pass for every GiB of what the layers of each run give.
+        # For each run, up to one forward pass per GiB of its layers' outputs.
         runtime=minutes_of_training,
     params:
         **SPEC,

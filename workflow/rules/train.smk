@@ -1,8 +1,8 @@
-# One run: one training in its own process, of a network that is built here or of an existing training program.
+# One run: one training in its own process, of a network from a builder or of an existing training program.
 
 
 rule check_model:
-    """Build a model of a study's own before its first run, and check what its builder returns."""
+    """Build one of the study's own models before its first run, and check what the builder returns."""
     input:
         in_grid("check-model"),
         data=data_of_model,
@@ -11,7 +11,7 @@ rule check_model:
         statement=statement_of(layout.CHECKED),
     log:
         in_study("logs/{study}/check-model/{model}/{dataset}/{hardware}.log"),
-    # Before any run is trained.
+    # Before all trainings.
     priority: 2
     conda:
         environment_of
@@ -41,8 +41,8 @@ rule train_run:
         in_study("logs/{study}/train/{model}/{dataset}/{hardware}/{variant}/{seed}.log"),
     wildcard_constraints:
         model=BUILT,
-    # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave all
-    # but one core idle.
+    # Trainings start before all short jobs. Then short jobs share the cores at the end, when a last training would
+    # leave all but one core idle.
     priority: 1
     conda:
         environment_of
