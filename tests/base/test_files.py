@@ -130,17 +130,6 @@ def place(tmp_path):
     return tmp_path / "folder" / "file.txt"
 
 
-@pytest.mark.parametrize("old", ["old", None])
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
-def test_a_failure_leaves_the_old_file_or_none_and_no_scratch(old, error, place):
-    if old:
-        files.write_text(place, old)
-    with pytest.raises(type(error)), files.replacing(place) as scratch:
-        scratch.write_text("half")
-        raise error
-    assert [path.read_text() for path in place.parent.iterdir()] == ([old] if old else [])
-
-
 def test_file_and_folder_are_synced_around_the_rename(place, monkeypatch):
     done, replace = [], Path.replace
     monkeypatch.setattr(os, "fsync", lambda handle: done.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
@@ -362,21 +351,21 @@ def said(error, capsys, job=""):
     return text.removeprefix("toolnoise: ").rstrip("\n")
 
 
+@pytest.mark.parametrize("old", ["old", None])
 @pytest.mark.parametrize(
     ("number", "name"),
-    [
-        (errno.ENOSPC, "no space is left on the disk"),
-        (errno.EACCES, "no permission"),
-    ],
+    [(errno.ENOSPC, "no space is left on the disk"), (errno.EACCES, "no permission"), (None, "")],
 )
-def test_a_fault_is_one_line_with_the_output_and_its_name(number, name, tmp_path, capsys):
-    place = tmp_path / "out.csv"
-    files.write_text(place, "whole")
-    with pytest.raises(OSError, match=r"out\.csv") as caught, files.replacing(place) as scratch:
+def test_a_failure_leaves_the_old_file_or_none_and_no_scratch_and_a_fault_is_one_line(old, number, name, place, capsys):
+    if old:
+        files.write_text(place, old)
+    error = OSError(number, os.strerror(number)) if number else KeyboardInterrupt()
+    with pytest.raises(type(error)) as caught, files.replacing(place) as scratch:
         scratch.write_text("half")
-        raise OSError(number, os.strerror(number))
-    assert said(caught.value, capsys) == f"{place}: {name}"
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
+        raise error
+    assert [path.read_text() for path in place.parent.iterdir()] == ([old] if old else [])
+    if number:
+        assert said(caught.value, capsys) == f"{place}: {name}"
 
 
 @pytest.mark.parametrize("there", [False, True])

@@ -220,12 +220,8 @@ def test_dropout_is_the_streams_and_drop_connect_drops_whole_examples(found):
 BETAS = (0.5, 1, 2)
 
 
-@pytest.fixture(scope="module")
-def bent(own_workshop, framework, toolings):
-    return own_workshop("smooth", tooling=toolings[framework]).drive("networks", "smooth_activations")
-
-
-def test_they_are_their_formulas(bent):
+def test_they_are_their_formulas(own_workshop, framework, toolings):
+    bent = own_workshop("smooth", tooling=toolings[framework]).drive("networks", "smooth_activations")
     places = bent["places"].astype(np.float64)
     expected = {"relu 1": np.maximum(places, 0), "swish 1": places / (1 + np.exp(-places))}
     for beta in BETAS:

@@ -12,7 +12,6 @@ from scipy import stats
 from toolnoise.formulas import churn as churn_module
 from toolnoise.formulas import ensembles as module
 from toolnoise.formulas import similarity
-from toolnoise.formulas.accuracy import accuracies, class_accuracies, cross_entropies, predictions
 from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, pairwise_churn
 from toolnoise.formulas.ensembles import (
     by_size,
@@ -28,16 +27,6 @@ from toolnoise.formulas.weights import BLOCK, paired_l2, pairwise_l2, unit
 from toolnoise.papers.layers.dump import gram
 from toolnoise.papers.layers.measure import pairwise_gram_cka
 from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
-
-TWO_RUNS = np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)
-LABELS = np.array([0, 1, 1])
-
-
-def test_accuracy_is_a_fraction_of_all_examples_or_of_those_of_a_class_which_may_have_none():
-    assert accuracies(predictions(TWO_RUNS), LABELS).tolist() == [2 / 3, 0.0]
-    found = class_accuracies(predictions(TWO_RUNS), LABELS, 3)
-    np.testing.assert_array_equal(found, [[1.0, 0.5, np.nan], [0.0, 0.0, np.nan]])
-
 
 ELEMENTS = st.integers(-20, 20).map(lambda quarters: quarters / 4)
 OF_RUNS = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=ELEMENTS)
@@ -87,13 +76,6 @@ def test_logits_so_far_apart_that_products_vanish_are_worked_out_by_their_logari
     found = pairwise_cross_entropy_change(logits)
     assert found[0, 1] == pytest.approx(2000 + np.log(2) - 4000, rel=1e-15)
     assert found[0, 2] == 0
-
-
-@given(OF_RUNS)
-def test_cross_entropy_equals_its_definition(logits):
-    labels = np.arange(logits.shape[1]) % logits.shape[2]
-    wanted = [cross_entropy(run, labels) for run in logits]
-    np.testing.assert_allclose(cross_entropies(logits, labels), wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_an_ensemble_has_runs_of_its_own_and_the_cross_entropy_of_logits_averaged_in_float64():
@@ -146,15 +128,6 @@ def test_each_part_is_the_mean_over_examples(draws, crossed):
     assert np.isnan(found["algo"].low) == np.isnan(found["impl"].low) == (draws == 2)
 
 
-PREDICTIONS = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.integers(0, 3))
-
-
-@given(PREDICTIONS)
-def test_churn_equals_its_definition_exactly(predicted):
-    wanted = [[sum(x != y for x, y in zip(a, b, strict=True)) / len(a) for b in predicted] for a in predicted]
-    assert pairwise_churn(predicted).tolist() == wanted
-
-
 def test_churn_of_many_runs_goes_on_over_the_blocks_to_the_last_example(monkeypatch):
     runs = FEW + 5
     predicted = np.random.Generator(np.random.Philox(2)).integers(0, 300, (runs, 101))
@@ -185,18 +158,6 @@ def test_some_examples_at_a_time_give_the_same_bits(predictions):
         parts = ExampleChurn(predictions)
     assert len(parts.camps) == np.count_nonzero((predictions != predictions[0]).any(axis=0))
     np.testing.assert_array_equal(parts(times), whole(times))
-
-
-@given(ANSWERS_OF_RUNS, st.data())
-def test_a_run_drawn_twice_has_no_pair_with_itself(predictions, data):
-    runs = len(predictions)
-    drawn = np.array(
-        data.draw(st.lists(st.integers(0, runs - 1), min_size=2, max_size=6).filter(lambda d: len({*d}) > 1))
-    )
-    pairs = [(i, j) for place, i in enumerate(drawn) for j in drawn[:place] if i != j]
-    wanted = np.mean([predictions[i] != predictions[j] for i, j in pairs], axis=0)
-    found = ExampleChurn(predictions)(np.bincount(drawn, minlength=runs)[np.newaxis])
-    np.testing.assert_allclose(found[0], wanted, atol=1e-12)
 
 
 def test_the_range_of_churn_is_from_the_difference_of_the_errors_to_their_sum():
