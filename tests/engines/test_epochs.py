@@ -133,14 +133,9 @@ def precision(request):
 
 
 @pytest.fixture(scope="module")
-def here(precision, own_workshop):
+def halved(precision, own_workshop):
     tooling = {"precision": precision, "kernels": "eigen", "tf32": True}
-    return own_workshop("smooth", tooling=tooling, batch_size=8, epochs=2)
-
-
-@pytest.fixture(scope="module")
-def halved(here):
-    return here.drive("training", "training_beside_keras")
+    return own_workshop("smooth", tooling=tooling, batch_size=8, epochs=2).drive("training", "training_beside_keras")
 
 
 @pytest.mark.long
@@ -213,32 +208,16 @@ COST = {
 CALLS = {"Conv2DBackpropFilter": 3, "Conv2DBackpropInput": 2, "ResourceApplyAdam": 10}
 
 
-@pytest.fixture(scope="module")
-def cost(tmp_path_factory, write_study, skip_without):
-    skip_without("tensorflow")
-    return write_study(tmp_path_factory.mktemp("cost"), COST)
-
-
-@pytest.fixture(scope="module")
-def profile(cost, toolnoise, options_of):
-    study = grid.load(cost / "study.yaml")
-
-    def start(hardware, mode, **options):
-        spec = study.profile_spec(Profile("smallcnn", hardware, mode, 1))
-        out = f"{hardware}-{mode}"
-        outputs = ["--out", f"{out}/1.csv", "--record", f"{out}/1.json"]
-        return toolnoise(cost, "profile", *options_of(spec), *outputs, **options), cost / out
-
-    return start
-
-
 @pytest.fixture(scope="module", params=[("cpu", "default"), ("cpu", "deterministic"), ("cpu-eigen", "default")])
-def measured(request, profile):
+def measured(request, tmp_path_factory, write_study, skip_without, toolnoise, options_of):
     """Tooling, mode, kernels and record of a measurement."""
-    done, out = profile(*request.param)
+    skip_without("tensorflow")
+    folder = write_study(tmp_path_factory.mktemp("cost"), COST)
+    spec = grid.load(folder / "study.yaml").profile_spec(Profile("smallcnn", *request.param, 1))
+    done = toolnoise(folder, "profile", *options_of(spec), "--out", "1.csv", "--record", "1.json")
     assert done.returncode == 0, done.stderr
-    kernels = metric_files.read(out / "1.csv", PROFILE).set_index("kernel")
-    return *request.param, kernels, files.read_json(out / "1.json")
+    kernels = metric_files.read(folder / "1.csv", PROFILE).set_index("kernel")
+    return *request.param, kernels, files.read_json(folder / "1.json")
 
 
 def test_every_operator_of_every_step_is_counted_once(measured):

@@ -45,11 +45,6 @@ def control(here):
     return here.train("control", 1)
 
 
-@pytest.fixture(scope="module")
-def noisy(here, train_together):
-    return train_together((here, "impl", 1), (here, "impl", 2))
-
-
 def bind_to_one_core():
     # Not every system can.
     if hasattr(os, "sched_setaffinity"):
@@ -66,8 +61,8 @@ def test_neither_the_environment_nor_the_number_of_cores_leaks_into_a_run(here, 
     assert other.digests == control.digests
 
 
-def test_implementation_noise_tells_seeds_apart(noisy, control):
-    impl, other = noisy
+def test_implementation_noise_tells_seeds_apart(here, train_together, control):
+    impl, other = train_together((here, "impl", 1), (here, "impl", 2))
     assert len({impl.weight_bytes, other.weight_bytes, control.weight_bytes}) == 3
     assert impl.record["emulated_noise"] == "reduction-order"
     assert control.record["emulated_noise"] is None
@@ -159,23 +154,17 @@ def trained(workshop, train_together):
     return runs.read(here.folder / here.named("bit_2", 1) / "run.json"), one_cycle
 
 
-@pytest.fixture(scope="module")
-def cycled(trained):
-    return trained[0]
-
-
-def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(cycled):
-    snapshots, rows = cycled.snapshots(), cycled.history()
+def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(trained):
+    snapshots, rows = trained[0].snapshots(), trained[0].history()
     digests = [runs.weight_digests(weights)[0] for weights in snapshots]
     assert digests == [rows[1]["weights_sha256"], rows[3]["weights_sha256"]]
     assert [float(row["learning_rate"]) for row in rows[:2]] == [float(row["learning_rate"]) for row in rows[2:]]
 
 
 def test_the_first_snapshot_is_what_a_training_of_one_cycle_ends_with(trained):
-    cycled, alone = trained
-    first = cycled.snapshots()[0]
-    assert list(first) == list(alone.weights)
-    assert all(first[path].tobytes() == tensor.tobytes() for path, tensor in alone.weights.items())
+    first, alone = trained[0].snapshots()[0], trained[1].weights
+    assert list(first) == list(alone)
+    assert all(first[path].tobytes() == tensor.tobytes() for path, tensor in alone.items())
 
 
 # Seven steps an epoch: an epoch ends between two recorded steps, and another within a power of two.
@@ -414,21 +403,6 @@ EMULATOR = "qemu-x86_64"
 PROCESSORS = ("", "EPYC", "Haswell")
 
 
-@pytest.fixture(scope="module", params=[("tensorflow", "avx2"), ("tensorflow", "sse41"), ("torch", "avx2")])
-def states(workshop, toolings, request, skip_without):
-    """Of a portable tooling and of another, the state after some steps of the demo's network, on each processor."""
-    if not shutil.which(EMULATOR):
-        pytest.skip("needs QEMU's user mode (Debian's package qemu-user)")
-    framework, isa = request.param
-    skip_without(framework)
-    found = {}
-    for portable in (True, False):
-        tooling = toolings[framework] | {"isa": isa} | ({"portable": True} if portable else {})
-        here = workshop(SHORT, "smallcnn-bn", hardware=("cpu",), own_hardware={"cpu": tooling})
-        found[portable] = [steps(here, processor) for processor in PROCESSORS]
-    return found
-
-
 def steps(here, processor):
     out = f"{processor or 'here'}.npz"
     emulator = [EMULATOR, "-cpu", processor] if processor else []
@@ -449,7 +423,19 @@ def steps(here, processor):
 
 
 @pytest.mark.long
-def test_a_portable_tooling_has_the_same_bits_on_every_makers_processor(states):
+@pytest.mark.parametrize(("framework", "isa"), [("tensorflow", "avx2"), ("tensorflow", "sse41"), ("torch", "avx2")])
+def test_a_portable_tooling_has_the_same_bits_on_every_makers_processor(
+    framework, isa, workshop, toolings, skip_without
+):
+    if not shutil.which(EMULATOR):
+        pytest.skip("needs QEMU's user mode (Debian's package qemu-user)")
+    skip_without(framework)
+    # Of a portable tooling and of another, the state after some steps of the demo's network, on each processor.
+    states = {}
+    for portable in (True, False):
+        tooling = toolings[framework] | {"isa": isa} | ({"portable": True} if portable else {})
+        here = workshop(SHORT, "smallcnn-bn", hardware=("cpu",), own_hardware={"cpu": tooling})
+        states[portable] = [steps(here, processor) for processor in PROCESSORS]
     for one, other in itertools.pairwise(states[True]):
         assert list(one) == list(other)
         assert all(one[name].tobytes() == other[name].tobytes() for name in one)

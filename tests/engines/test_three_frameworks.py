@@ -355,24 +355,17 @@ def test_a_step_that_overflows_is_left_out_on_every_framework(on_each):
 DRIVER = Path(__file__).parent / "drivers/frameworks.py"
 
 
-@pytest.fixture(scope="module")
-def pooled(run, skip_without, tmp_path_factory):
-    """What the driver prints, from a process of its own: JAX has threads, and other tests fork."""
+def test_max_pooling_has_the_numbers_and_the_bits_of_gradients_of_xla_and_what_is_no_number_stays(
+    run, skip_without, tmp_path
+):
+    """In a process of its own: JAX has threads, and other tests fork."""
     skip_without("jax")
     variables = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    done = run(tmp_path_factory.mktemp("kernels"), sys.executable, DRIVER, "jax_pooling", env=variables)
+    done = run(tmp_path, sys.executable, DRIVER, "jax_pooling", env=variables)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_numbers_and_the_bits_of_gradients_are_those_of_xla(pooled):
+    pooled = json.loads(done.stdout)
     assert pooled["agreement"] == [True] * 8
-
-
-def test_what_is_no_number_stays(pooled):
     assert pooled["holes"] == [[[[True], [True]]]]
-
-
-def test_keras_pools_with_it_and_other_windows_as_before(pooled):
+    # Keras pools with it, and other windows as before.
     assert pooled["by it"] == [[[[5], [7]], [[13], [15]]]]
     assert pooled["others"] == [True, True]

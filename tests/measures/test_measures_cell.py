@@ -112,27 +112,15 @@ def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order_and_no_
 LAYERED = Cell("m", "d", "h", "algo")
 
 
-@pytest.fixture
-def dumped_layers(tmp_path):
-    """Write a dump of two layers of some runs, the second of which diverged; returns its two paths."""
-
-    def make(runs=4, **about):
-        draws = np.random.Generator(np.random.Philox(3))
-        stack = np.stack([[gram(draws.normal(size=(6, columns))) for columns in (4, 9)] for _ in range(runs)])
-        stack[1] = np.nan
-        grams, index = tmp_path / "algo.npy", tmp_path / "algo.json"
-        arrays.write_npy(grams, stack)
-        seeds = list(range(1, runs + 1))
-        diverged = [seed == 2 for seed in seeds]
-        told = {"layers": ["a", "b"], "seeds": seeds, "diverged": diverged, "shape": list(stack.shape)}
-        files.write_json(index, told | about)
-        return grams, index
-
-    return make
-
-
-def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped_layers, tmp_path):
-    layers.measure(LAYERED, *dumped_layers(), out=tmp_path / "out.csv")
+def test_a_diverged_run_is_left_out_and_counted_as_missing(tmp_path):
+    draws = np.random.Generator(np.random.Philox(3))
+    stack = np.stack([[gram(draws.normal(size=(6, columns))) for columns in (4, 9)] for _ in range(4)])
+    stack[1] = np.nan
+    grams, index = tmp_path / "algo.npy", tmp_path / "algo.json"
+    arrays.write_npy(grams, stack)
+    about = {"layers": ["a", "b"], "seeds": [1, 2, 3, 4], "diverged": [False, True, False, False]}
+    files.write_json(index, about | {"shape": list(stack.shape)})
+    layers.measure(LAYERED, grams, index, out=tmp_path / "out.csv")
     rows = metric_files.read(tmp_path / "out.csv", LAYERS)
     assert rows[["layer", "metric"]].to_numpy().tolist() == [
         [layer, metric] for layer in ("a", "b") for metric in ("cka", "cka_debiased")

@@ -124,6 +124,10 @@ BAD_FILES = {
         "line 10: found the tag tag:yaml.org,2002:python",
     ),
     "unknown alias": (GRID + "seed: *seed\n", "found undefined alias"),
+    "no date": (GRID + "seed: !!timestamp 2020-99-99\n", "line 10: found the tag tag:yaml.org,2002:timestamp"),
+    "tab": (GRID + "\tseed: 1\n", "line 10: found character '\\t'"),
+    "two documents": (f"{GRID}---\n{GRID}", "line 10: but found another document"),
+    "deep": (f"{GRID}seed: {'[' * 3000}\n", "maximum recursion depth exceeded"),
     "date": (GRID + "seed: 2026-10-21\n", "line 10: found 2026-10-21; allowed: "),
     "circle": (GRID + "models: &all {mine: *all}\n", "more than 1000000 values, with each alias in full"),
     "bomb": (

@@ -149,15 +149,6 @@ ORIGINALS = {"reader": "image-folder", "path": "mine", "image_size": 8, "stored_
 BOXES = {"area": [0.1, 1], "aspect": [0.75, 1.25]}
 
 
-@pytest.fixture
-def boxed(written):
-    """A study whose recipe shows boxes of originals."""
-    written["datasets"] = {"mine": ORIGINALS}
-    written["grid"][0]["datasets"] = ["mine"]
-    written["recipes"]["digits"] |= {"crop": 0, "resized_crop": BOXES}
-    return written
-
-
 @pytest.mark.parametrize(
     ("change", "line"),
     [
@@ -179,14 +170,14 @@ def boxed(written):
     ],
     ids=["pixels", "crop", "order", "within", "remedies"],
 )
-def test_what_boxes_of_originals_do_not_go_with_is_refused(change, line, boxed, built, refused):
-    boxed["datasets"] = {"mine": ORIGINALS | change.get("data", {})}
-    boxed["recipes"]["digits"] |= change.get("recipe", {})
-    boxed["grid"][0] |= change.get("block", {})
+def test_what_boxes_of_originals_do_not_go_with_is_refused(change, line, written, built, refused):
+    written["datasets"] = {"mine": ORIGINALS | change.get("data", {})}
+    written["recipes"]["digits"] |= {"crop": 0, "resized_crop": BOXES} | change.get("recipe", {})
+    written["grid"][0] |= {"datasets": ["mine"]} | change.get("block", {})
     if line is None:
-        assert built(boxed)
+        assert built(written)
     else:
-        assert refused(built, boxed) == f"tiny.yaml: {line}"
+        assert refused(built, written) == f"tiny.yaml: {line}"
 
 
 def test_a_cell_stands_in_one_block_only_and_a_task_has_one_recipe(written, built, refused):
@@ -453,12 +444,9 @@ def test_every_item_of_the_paper_is_there_by_its_own_figures(paper):
     assert {target: tuple(figure.name for figure in mine) for target, mine in found.items()} == paper_items.TARGETS
 
 
-@pytest.fixture(scope="module")
-def modern():
-    return grid.load(ROOT / "workflow/studies/paper-modern.yaml")
+def test_todays_hardware_has_the_papers_tasks_recipes_and_runs_in_three_frameworks(paper):
+    modern = grid.load(ROOT / "workflow/studies/paper-modern.yaml")
 
-
-def test_todays_hardware_has_the_papers_tasks_recipes_and_runs_in_three_frameworks(paper, modern):
     def trained(study):
         names = {(*cell.task, cell.variant): len(seeds) for cell, seeds in study.seeds.items()}
         recipes = {task: study.config["recipes"][name] for task, name in study.recipe_of.items()}

@@ -52,20 +52,6 @@ def verb(run, installed, folder):
 
 
 @pytest.fixture
-def without(folder):
-    """The environment of programs for which a package is not installed."""
-
-    def make(name):
-        (folder / "absent").mkdir(exist_ok=True)
-        (folder / f"absent/{name}.py").write_text(
-            f"raise ModuleNotFoundError('No module named {name}', name='{name}')\n"
-        )
-        return {"PYTHONPATH": str(folder / "absent")}
-
-    return make
-
-
-@pytest.fixture
 def plan(run, installed, folder):
     """Plan the study in that folder with the installed workflow, or do what else Snakemake is asked for."""
     program = "from toolnoise.base import program; print(program.snakefile())"
@@ -172,9 +158,14 @@ def test_what_needs_no_study_needs_no_extra(by_hand, verb, installed):
     assert failures(by_hand(functools.partial(verb, blocked=EXTRAS), installed / "python")) == []
 
 
-def test_tables_and_logs_are_compared_without_an_extra_and_what_needs_one_says_which(
-    verb, run, folder, installed, without
-):
+def test_tables_and_logs_are_compared_without_an_extra_and_what_needs_one_says_which(verb, run, folder, installed):
+    def without(name):
+        """The environment of programs for which a package is not installed."""
+        (folder / "absent").mkdir(exist_ok=True)
+        text = f"raise ModuleNotFoundError('No module named {name}', name='{name}')\n"
+        (folder / f"absent/{name}.py").write_text(text)
+        return {"PYTHONPATH": str(folder / "absent")}
+
     values = {"a": [0.912, 0.921, 0.915, 0.909, 0.918], "b": [0.925, 0.930, 0.921, 0.919, 0.933]}
     for name, column in values.items():
         (folder / f"{name}.csv").write_text("\n".join(["accuracy", *map(str, column)]) + "\n")
@@ -305,10 +296,3 @@ def test_a_job_runs_in_the_environment_of_its_rule_and_from_the_same_package(
     # Snakemake makes again what another environment made.
     without = snakemake(folder, runs[0], "--dry-run")
     assert "Software environment definition has changed" in without.stdout + without.stderr
-
-
-def test_the_package_is_found_by_a_python_that_has_nothing_else_of_ours(run, tmp_path):
-    program = "import toolnoise, sys; from toolnoise.base import program; print(toolnoise.__version__, program.PACKAGE)"
-    env = {"PYTHONPATH": str(ROOT / "workflow/for-conda")}
-    done = run(tmp_path, sys.executable, "-P", "-c", program, env=env)
-    assert done.stdout.split() == ["0.1.0", str(ROOT / "workflow/toolnoise")]

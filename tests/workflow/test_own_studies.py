@@ -90,21 +90,6 @@ def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
     assert (first / "results/mine/index.html").exists()
 
 
-def test_a_change_to_a_users_own_model_or_to_one_bit_of_the_data_plans_its_runs_again(copy, planned):
-    model, data = copy / "my_model.py", copy / "my-data.npz"
-    text = model.read_text()
-    model.write_text(text.replace("0.2", "0.5"))
-    jobs = planned(copy)
-    assert (jobs["check_model"], jobs["train_run"]) == (1, 2)
-    model.write_text(text)
-    with np.load(data) as raw:
-        arrays = dict(raw)
-    arrays["train_images"][5, 3, 2, 0] ^= 1
-    np.savez(data, **arrays)
-    jobs = planned(copy)
-    assert (jobs["prepare_data"], jobs["train_run"]) == (1, 2)
-
-
 def test_a_check_that_has_gone_or_a_further_variant_is_no_reason_to_train_again(copy, change_study, planned):
     check = copy / "results/mine/models/my-model/my-data/cpu.json"
     found = json.loads(check.read_text())
@@ -302,18 +287,6 @@ def test_a_study_runs_from_an_address_to_its_metrics(server, written, snakemake,
     # What was downloaded is needed no more, and may go.
     (folder / "data/pictures.tar").unlink()
     assert planned(folder, "metrics") == {}
-
-
-def test_a_file_put_in_its_place_by_hand_is_used_and_kept(server, written, snakemake, tmp_path):
-    folder = written(tmp_path / "here", url="http://127.0.0.1:9/nobody-listens")
-    (folder / "data").mkdir()
-    (folder / "data/pictures.tar").write_bytes(server[1].read_bytes())
-    done = snakemake(folder, COUNTS)
-    assert done.returncode == 0, done.stdout + done.stderr
-    # Not even a study that is made anew from the start touches it.
-    done = snakemake(folder, COUNTS, "--forceall")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (folder / "data/pictures.tar").read_bytes() == server[1].read_bytes()
 
 
 def test_an_absent_file_of_ones_own_is_one_line_before_anything_runs(write_study, snakemake, refusal, tmp_path):

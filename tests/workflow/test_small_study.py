@@ -418,34 +418,18 @@ TINY = """study: tiny
 grid:
 - {models: [linear], datasets: [digits], recipe: digits, hardware: [cpu], variants: [control], seeds: 2}
 """
-# What Snakemake's own loader cannot read, or reads as something else.
-UNREADABLE = {
-    "UTF-16": (TINY.encode("utf-16"), "cannot be read ('utf-8' codec can't decode byte 0xff"),
-    "no date": (f"{TINY}seed: !!timestamp 2020-99-99\n", "line 4: found the tag tag:yaml.org,2002:timestamp"),
-    "tab": (f"{TINY}\tseed: 1\n", "line 4: found character '\\t'"),
-    "unknown alias": (f"{TINY}seed: *seed\n", "line 4: found undefined alias 'seed'"),
-    "two documents": (f"{TINY}---\n{TINY}", "line 4: but found another document"),
-    "deep": (f"{TINY}seed: {'[' * 3000}\n", "maximum recursion depth exceeded"),
-    "octal": (TINY.replace("seeds: 2", "seeds: 010"), "line 3: found 010; allowed: "),
-    "sexagesimal": (f"{TINY}seed: 1:20\n", "line 4: found 1:20; allowed: "),
-}
 
 
-@pytest.mark.parametrize(("content", "says"), UNREADABLE.values(), ids=list(UNREADABLE))
-def test_a_file_that_snakemake_reads_differently_is_refused_before_snakemake_starts(
-    content, says, here, refused_by_verb
+# tests/study/test_config.py has what else Snakemake's own loader cannot read, or reads as something else.
+def test_a_file_that_snakemake_reads_differently_is_refused_and_what_is_written_in_files_and_values_is_planned(
+    here, snakemake, toolnoise, refusal
 ):
-    (here / "study.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert f"study.yaml: {says}" in refused_by_verb("run", "study.yaml", "-n")
-    assert [path.name for path in here.iterdir()] == ["study.yaml"]
-
-
-def test_snakemake_alone_refuses_it_too_and_plans_what_is_written_in_files_and_in_values(tmp_path, snakemake, refusal):
-    study = tmp_path / "study.yaml"
-    study.write_text(UNREADABLE["octal"][0])
-    assert f"study.yaml: {UNREADABLE['octal'][1]}" in refusal(snakemake(tmp_path, "-n"))
-    assert list(tmp_path.iterdir()) == [study]
+    study = here / "study.yaml"
+    study.write_text(TINY.replace("seeds: 2", "seeds: 010"))
+    for done in (toolnoise(here, "run", "study.yaml", "-n"), snakemake(here, "-n")):
+        assert "study.yaml: line 3: found 010; allowed: " in refusal(done)
+        assert list(here.iterdir()) == [study]
     study.write_text(f"{TINY}prices: {{cpu: 1e-3}}\n")
-    done = snakemake(tmp_path, "-n", "--quiet", "all", "--config", "recipes={digits: {learning_rate: 2e-3, epochs: 3}}")
+    done = snakemake(here, "-n", "--quiet", "all", "--config", "recipes={digits: {learning_rate: 2e-3, epochs: 3}}")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "--config seed: found 1_0; allowed" in refusal(snakemake(tmp_path, "-n", "--config", "seed=1_0"))
+    assert "--config seed: found 1_0; allowed" in refusal(snakemake(here, "-n", "--config", "seed=1_0"))
