@@ -137,19 +137,12 @@ def test_a_mean_over_draws_has_the_interval_of_its_logarithm():
     assert positive_mean_t(values) == pytest.approx((0.75, 0.75 / factor, 0.75 * factor), rel=1e-7)
     wider = np.exp(T3 * np.sqrt(((1 + squared) ** 4 - 1) / 3 + 0.5))
     assert positive_mean_t(values, 0.5).high == pytest.approx(0.75 * wider, rel=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("draws", "runs", "sigma", "noisy", "least"), [(3, 4, 0, 1, 0.95), (4, 4, 1.3, 0.75, 0.9), (10, 10, 1.3, 1, 0.9)]
-)
-def test_a_mean_over_draws_is_covered_where_they_differ_by_log_normal_factors(draws, runs, sigma, noisy, least):
-    drawn = np.random.Generator(np.random.Philox(6))
-    values = np.exp(sigma * drawn.normal(size=(1000, draws))) * drawn.chisquare(runs - 1, (1000, draws)) / (runs - 1)
-    studies = values * (drawn.random((1000, draws)) < noisy)
-    low, high = np.array([positive_mean_t(study)[1:] for study in studies]).T
-    truth, given = noisy * np.exp(sigma**2 / 2), ~np.isnan(low)
-    assert (given == (np.count_nonzero(studies, axis=1) > 1)).all()
-    assert np.mean((low <= truth) & (truth <= high), where=given) >= least
+    # Of a share of the draws, which have noise; of one there is no interval.
+    some = np.array([0.0, 0.4, 1.5, 0.6])
+    squared = np.var(np.sqrt(some[1:]), ddof=1) / np.mean(np.sqrt(some[1:])) ** 2
+    factor = np.exp(T3 * np.sqrt(((1 + squared) ** 4 / 0.75 - 1) / 3))
+    assert positive_mean_t(some) == pytest.approx((0.625, 0.625 / factor, 0.625 * factor), rel=1e-7)
+    assert_equal(positive_mean_t(np.array([0.0, 0.0, 0.6]))[1:], (NAN, NAN))
 
 
 PVALUES = st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array)
@@ -535,15 +528,6 @@ def test_a_difference_has_the_test_and_the_interval_of_scipy(test, scipys, a, b)
     found, wanted = test(a, b), scipys(a, b)
     assert found[:2] == pytest.approx((wanted.statistic, wanted.pvalue))
     assert found.effect == pytest.approx((b.mean() - a.mean(), *wanted.confidence_interval()))
-
-
-@pytest.mark.parametrize(("runs", "ratio"), [((2, 10), 0.5), ((5, 20), 0.5)])
-def test_a_small_arm_and_a_larger_one_name_few_false_winners(runs, ratio):
-    """The small arm has the larger SD, or an equal one; by Welch's degrees of freedom 2 runs against 10 have 10 %."""
-    a, b = (NORMALS.normal(0, sd, (2_000, count)) for count, sd in zip(runs, (1, ratio), strict=True))
-    assert np.mean([mean_difference(*both).pvalue < 0.05 for both in zip(a, b, strict=True)]) <= 0.06
-    by_welch = np.mean(stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
-    assert (by_welch > 0.06) == (runs[0] < 5)
 
 
 def test_a_small_arm_has_no_more_than_its_degrees_of_freedom():

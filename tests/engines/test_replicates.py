@@ -234,20 +234,6 @@ def workplace(workshop):
     )
 
 
-@pytest.fixture(scope="module")
-def whole(workplace):
-    return workplace.train("control", 1, "cpu")
-
-
-@pytest.fixture(scope="module")
-def cut_off(workplace):
-    """The checkpoint of a control run that Slurm ended after its third epoch; it lies there for the run `ended`."""
-    workplace.kill_after(3, signal.SIGTERM, "control", 1, "cpu", "ended")
-    # The lock of the output is no result: nobody holds it any more, and the next process takes it.
-    assert [path.name for path in (workplace.folder / "ended").iterdir()] in ([], [".weights.npz.lock"])
-    return (workplace.folder / "checkpoints/ended.npz").read_bytes()
-
-
 def outcome(run):
     """What a run has in common with the same run that was killed and went on."""
     return run.weight_bytes, len(run.weights["conv1/kernel/"]), run.untimed
@@ -262,45 +248,43 @@ def went_on(workplace, out, *kills):
     return all(near) and not left
 
 
+# Ended by Slurm; before and after its snapshot, with a loss scale; where its bit is moved.
 @pytest.mark.long
-@pytest.mark.usefixtures("cut_off")
-def test_a_training_that_slurm_ends_goes_on_bit_for_bit(workplace, whole):
-    said = workplace.finish("control", 1, "cpu", "ended")
+@pytest.mark.parametrize(
+    ("ending", "named", "kills"),
+    [
+        (signal.SIGTERM, ("control", 1, "cpu"), (3,)),
+        (signal.SIGKILL, ("impl", 1, "half"), (3, 6)),
+        (signal.SIGKILL, ("bit_3", 1, "cpu"), (3,)),
+    ],
+)
+def test_a_training_that_is_ended_goes_on_bit_for_bit(ending, named, kills, workplace):
+    out = f"{named[0]}-ended"
+    for epoch in kills:
+        workplace.kill_after(epoch, ending, *named, out)
+        # The lock of the output is no result: nobody holds it any more, and the next process takes it.
+        assert [path.name for path in (workplace.folder / out).iterdir()] in ([], [".weights.npz.lock"])
+    said = workplace.finish(*named, out)
     assert "goes on after epoch " in said
     assert "epoch 1 of 8" not in said
-    assert went_on(workplace, "ended", 3)
+    assert went_on(workplace, out, *kills)
+    whole = workplace.train(*named)
     assert whole.record["resumed_after"] == []
-    assert outcome(workplace.read("ended")) == outcome(whole)
+    assert outcome(workplace.read(out)) == outcome(whole)
 
 
 @pytest.mark.long
-def test_a_training_that_is_killed_before_and_after_its_snapshot_goes_on_with_it_and_its_loss_scale(workplace):
-    named = ("impl", 1, "half", "killed")
-    workplace.kill_after(3, signal.SIGKILL, *named)
-    workplace.kill_after(6, signal.SIGKILL, *named)
-    workplace.finish(*named)
-    assert went_on(workplace, "killed", 3, 6)
-    assert outcome(workplace.read("killed")) == outcome(workplace.train("impl", 1, "half"))
-
-
-@pytest.mark.long
-def test_a_training_that_is_killed_where_its_bit_is_moved_moves_it_once(workplace):
-    named = ("bit_3", 1, "cpu", "moved")
-    workplace.kill_after(3, signal.SIGKILL, *named)
-    workplace.finish(*named)
-    assert went_on(workplace, "moved", 3)
-    assert outcome(workplace.read("moved")) == outcome(workplace.train("bit_3", 1, "cpu"))
-
-
-@pytest.mark.long
-def test_a_damaged_checkpoint_is_told_and_training_starts_anew_and_ends_the_same(workplace, whole, cut_off):
-    content = bytearray(cut_off)
+def test_a_damaged_checkpoint_is_told_and_training_starts_anew_and_ends_the_same(workplace):
+    named = ("control", 2, "cpu")
+    workplace.kill_after(3, signal.SIGTERM, *named, "hurt")
+    checkpoint = workplace.folder / "checkpoints/hurt.npz"
+    content = bytearray(checkpoint.read_bytes())
     content[len(content) // 2] ^= 0xFF
-    (workplace.folder / "checkpoints/hurt.npz").write_bytes(bytes(content))
-    said = workplace.finish("control", 1, "cpu", "hurt")
+    checkpoint.write_bytes(bytes(content))
+    said = workplace.finish(*named, "hurt")
     assert "checkpoints/hurt.npz: damaged" in said
     assert went_on(workplace, "hurt")
-    assert outcome(workplace.read("hurt")) == outcome(whole)
+    assert outcome(workplace.read("hurt")) == outcome(workplace.train(*named))
 
 
 # Data that stay on disk give the bits of data in memory: in parts of a step; of three steps, of which eight are no

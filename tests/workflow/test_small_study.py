@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 from toolnoise.base import metric_files
-from toolnoise.base.files import sha256
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.pages import study_page
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING
@@ -181,20 +180,14 @@ def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, plan)
 # Every job states what it did, and its statements are as the standard wants them
 
 
-def test_every_file_is_somebodys_output_with_its_digest_and_chains_end_in_the_data_and_the_code(small_study):
+# tests/provenance/test_audit.py finds that every file has a statement with its digest.
+def test_every_statement_names_its_code_and_what_it_read_and_data_come_from_a_package(small_study):
     found = (small_study / "results/small/statements").rglob(f"*{statements.SUFFIX}")
-    stated = {path: statements.read(path) for path in found}
-    files = {str(path.relative_to(small_study)) for path in (small_study / "results").rglob("*") if path.is_file()}
-    outputs = [output.name for statement in stated.values() for output in statement.outputs]
-    assert sorted(outputs) == sorted(name for name in files if "/statements/" not in name)
-    for place, statement in stated.items():
-        assert place.relative_to(small_study) == statements.path_for(statement.outputs[0].name)
-        for artifact in (*statement.outputs, *statement.inputs):
-            path = small_study / artifact.name
-            assert (artifact.sha256, artifact.size) == (sha256(path), path.stat().st_size)
+    stated = [statements.read(path) for path in found]
+    for statement in stated:
         assert any(one.kind == statements.CODE for one in statement.dependencies)
         assert statement.inputs or statement.verb in ("prepare", "configure")
-    (prepared,) = (statement for statement in stated.values() if statement.verb == "prepare")
+    (prepared,) = (statement for statement in stated if statement.verb == "prepare")
     (package,) = (one for one in prepared.dependencies if one.kind == statements.PACKAGE)
     assert package.name == "sklearn/datasets/data/digits.csv.gz"
     assert package.uri.startswith("pkg:pypi/scikit-learn@")
