@@ -1,5 +1,6 @@
-"""Scratch files belong to who holds them, and files are written whole or not at all."""
+"""Scratch files belong to who holds them, files are written whole or not at all, specs and values read as written."""
 
+import copy
 import errno
 import io
 import json
@@ -15,21 +16,24 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolnoise.base import arrays, errors, files, scratch, shapes
 from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.base.job import values_as_text, values_in_text
 from toolnoise.base.metric_files import VERSION
 from toolnoise.base.metric_files import read as read_table
 from toolnoise.base.metric_files import write as write_table
 from toolnoise.base.shapes import AMOUNT, COUNT, FLAG, INTEGER, TEXT
+from toolnoise.base.spec import Spec
 from toolnoise.checking import outcome
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.provenance import statements
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import config
+from toolnoise.study.variants import variant
 
 HOLDER = """
 import sys; from pathlib import Path; from toolnoise.base import scratch
@@ -539,3 +543,69 @@ def test_a_row_that_stands_twice_is_one_line(beside, table, refused):
     write_table(table, STABILITY, [row] if beside else [row, other])
     line = refused(read_table, [table, table] if beside else table, STABILITY)
     assert line.startswith(f"{table}: found {'/'.join(PLACE)}/churn/all/5/0 twice in this or the files beside it")
+
+
+# Specs, variants and values as text: read as they were written, nothing in them changes, and what is refused
+
+
+RUN = {
+    "study_seed": 7,
+    "model": {"name": "mine", "command": "python train.py", "outcome": "values", "sources": ["init"]},
+    "dataset": {"name": "tables", "reader": "outcome"},
+    "recipe": {"name": "program"},
+    "hardware": {"name": "cpu", "engine": "command", "impl_noise": "native", "threads": 1},
+    "variant": {"name": "init+bit", "varying": ["init", "bit"], "bit_after": 2},
+    "seed": 20003,
+    "draw": 2,
+}
+
+
+def as_bytes(value):
+    return json.dumps(value, sort_keys=True, indent=1).encode()
+
+
+def test_its_json_is_what_it_was_read_from_also_with_keys_of_another_version():
+    value = copy.deepcopy(RUN) | {"later": [1, {"a": None}]}
+    value["model"]["earlier"] = {"deep": True}
+    before = as_bytes(value)
+    assert as_bytes(Spec.read(value).as_json()) == before
+    assert Spec.read(json.loads(before)) == Spec.read(value)
+
+
+NO_VARIANTS = "+ weather all impl+shuffle shuffle+shuffle shuffle+ +impl algo+bit control+impl shuffle+weather"
+NO_VARIANTS += " bit_0 bit_01 bit_ bit_-1 bit_1.5 bit_\u0661 bit_1+bit impl_3 bit+init"
+
+
+def test_anything_else_is_no_variant():
+    assert [name for name in ("", *NO_VARIANTS.split()) if variant(name) is not None] == []
+
+
+# Values as text on command lines: what is read is what was written
+
+
+KEYS = st.text(min_size=1).filter(lambda key: "=" not in key and not any(map(str.isspace, key)))
+# Texts that look like other things are likelier than chance has them.
+LIKE_OTHERS = st.text(alphabet='aZ_./1-" {}[]\\=\n\t,', max_size=8) | st.sampled_from(["true", "null", "NaN", "1"])
+TEXTS = st.text() | LIKE_OTHERS
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
+JSON = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+
+
+@given(st.dictionaries(KEYS, JSON, max_size=5))
+@example({"a": "", "b": "1", "c": 1, "d": 1.0, "e": "true", "f": True, "g": "x y", "h": 'say "{}"\n', "i": "größer"})
+@example({"learning_rate": 0.1 + 0.2, "path": "./a/b.npz", "url": "https://a.b/c?d=e", "options": {"width": 4}})
+def test_values_are_read_as_they_were_written(values):
+    line = values_as_text(values)
+    assert "\n" not in line
+    # As JSON, 1 and 1.0 differ, and NaN equals itself.
+    assert json.dumps(values_in_text(line, "--x"), sort_keys=True) == json.dumps(values, sort_keys=True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["a", "=1", "a=", "a=1 a=2", "a=1  b=2", " a=1", "a=01", "a={", "a='b'", 'a="b"c=1', "a=b\tc=1", "a=b c", "a=1b"],
+)
+def test_what_is_no_such_text_is_refused_in_one_line(line):
+    with pytest.raises(BadInput, match=r"^command line: --x: found ") as refused:
+        values_in_text(line, "--x")
+    assert "\n" not in str(refused.value)
