@@ -134,19 +134,6 @@ def place(tmp_path):
     return tmp_path / "folder" / "file.txt"
 
 
-def test_file_and_folder_are_synced_around_the_rename(place, monkeypatch):
-    done, replace = [], Path.replace
-    monkeypatch.setattr(os, "fsync", lambda handle: done.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
-    monkeypatch.setattr(Path, "replace", lambda scratch, path: (done.append("rename"), replace(scratch, path))[1])
-    files.write_text(place, "new")
-    # The folder was made for it.
-    *made, content, renamed, folder = done
-    assert made == [str(place.parent.parent)]
-    assert Path(content).parent == place.parent
-    assert Path(content).name.startswith(f".{place.name}.")
-    assert (renamed, folder) == ("rename", str(place.parent))
-
-
 @pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o002, 0o664)])
 def test_permissions_follow_the_umask(mask, mode, place):
     before = os.umask(mask)

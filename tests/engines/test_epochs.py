@@ -10,13 +10,11 @@ from toolnoise import streams
 from toolnoise.base import files, metric_files
 from toolnoise.engines import FRAMEWORKS, formulas
 from toolnoise.engines.formulas import COUNTS, DOUBLINGS, LEFT_OUT
-from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.papers.overhead.measure import PROFILE
 from toolnoise.study import grid
 from toolnoise.study.cells import Profile
 
 RATE = 0.4
-DRAWN = {"conv/kernel": "GlorotUniform", "bn/gamma": "Ones", "logits/kernel": "GlorotUniform", "logits/bias": "Zeros"}
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +28,6 @@ def beside_keras(own_workshop):
 def paths(found, who, case="sgd"):
     start = f"{case}/{who}/"
     return {name.removeprefix(start): array for name, array in found.items() if name.startswith(start)}
-
-
-def test_the_engine_starts_from_exactly_the_weights_of_the_streams(beside_keras):
-    held = paths(beside_keras, "held")
-    parameters = [Parameter(path, held[path].shape, True, kind, {}) for path, kind in DRAWN.items()]
-    for path, drawn in initial_weights(parameters, 0, 0, "smooth").items():
-        assert held[path].tobytes() == drawn.tobytes()
 
 
 @pytest.mark.parametrize("case", ["sgd", "regularised", "by kind", "by name, without momentum", "adam by kind", "kept"])

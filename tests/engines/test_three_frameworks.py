@@ -70,17 +70,6 @@ def test_initial_weights_and_draws_are_the_same_bits_on_every_framework(control)
         assert set(trained.record["observed"]["versions"]) == {framework, "keras", "numpy"}
 
 
-# TensorFlow's runs stand beside each other in test_replicates.py.
-@pytest.mark.parametrize("framework", ["jax", "torch"])
-def test_control_repeats_bit_for_bit_and_noise_does_not(framework, smooth, control, skip_without):
-    skip_without(framework)
-    again, noisy = smooth[framework].train("control", 2), smooth[framework].train("impl", 2)
-    assert again.weight_bytes == control[framework].weight_bytes
-    assert again.digests == control[framework].digests
-    assert noisy.weight_bytes != again.weight_bytes
-    assert noisy.record["initial_sha256"] == again.record["initial_sha256"]
-
-
 def with_margin(here, margin):
     """Lay a border of other pixels around every image of the workshop's data."""
     found = arrays.read_npz(here.folder / here.data)

@@ -345,7 +345,7 @@ def test_what_the_snakefile_imports_is_light():
     assert set(done.stdout.split()).isdisjoint({*heavy, "torch"})
 
 
-# The fuzzers: every verb has command lines; the oracle of study files finds a lenient reading
+# The fuzzers: every verb has command lines, and every key of a study is changed
 
 
 # Keys that do not go together with the others; a base is a run of the grid, which is changed.

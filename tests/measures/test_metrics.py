@@ -90,21 +90,10 @@ def test_an_ensemble_has_runs_of_its_own_and_the_cross_entropy_of_logits_average
     assert found["cross_entropy_sd"] == pytest.approx(np.std(wanted, ddof=1), rel=1e-9)
 
 
-OUTPUTS = np.random.Generator(np.random.Philox(1)).normal(size=(2, 50, 4))
-SOFTMAX = np.exp(OUTPUTS) / np.exp(OUTPUTS).sum(axis=-1, keepdims=True)
-
-
-@pytest.mark.parametrize(
-    ("scores", "found"),
-    [
-        (OUTPUTS, "logits"),
-        (np.maximum(OUTPUTS, 0) * 3, "logits"),  # after a ReLU
-        (SOFTMAX, "probabilities"),
-        (100 * SOFTMAX, "neither"),  # in percent
-    ],
-)
-def test_the_kind_of_scores_shows_in_their_range_and_their_sums(scores, found):
-    assert kind(scores) == found
+# tests/comparison/test_predictions.py has the others.
+def test_scores_after_a_relu_are_logits():
+    outputs = np.random.Generator(np.random.Philox(1)).normal(size=(2, 50, 4))
+    assert kind(np.maximum(outputs, 0) * 3) == "logits"
 
 
 def correctness(right, crossed):

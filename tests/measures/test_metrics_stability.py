@@ -158,34 +158,6 @@ def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
 # Every measure of a cell is declared, and its declaration alone decides on its range and its rule over draws
 
 
-DRAWN = [{"init": run // 3, "impl": run % 3} for run in range(12)]
-FEW_LABELS = np.arange(40) % 2
-GROUPS = {"some": np.arange(40) < 25}
-CELL_LOGITS = np.random.default_rng(1).normal(size=(12, 40, 2)).astype(np.float32)
-
-
-def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
-    together = grouped(DRAWN)
-    predicted, vectors = predictions(CELL_LOGITS), np.random.default_rng(2).normal(size=(12, 7))
-    weights = [apart(vectors[some]) for some in together.groups]
-    of_draws = list(zip(together.groups, weights, strict=True))
-    given = FEW_LABELS, 2, GROUPS
-    found = over_draws(
-        [stability(predicted[some], *given, mine, STREAM, scores=CELL_LOGITS[some]) for some, mine in of_draws]
-    )
-    found += of_all_draws(predicted, *given, together.groups, found)
-    found += variance_components.rows(predicted, FEW_LABELS, together.table, together.crossed)
-    everyone = {"all": np.ones(40, bool)}
-    for how, numbers in (
-        (program_measures.Errors(FEW_LABELS), CELL_LOGITS[:, :, 0]),
-        (program_measures.Losses(), np.abs(CELL_LOGITS[:, :, 0])),
-    ):
-        found += over_draws([program_measures.stability(how, numbers[some], everyone, mine) for some, mine in of_draws])
-    assert {metric for metric, *_ in found} | {"n_draws"} == METRICS.keys()
-    for metric, _, estimate in found:
-        np.testing.assert_equal(estimate.within(*METRICS[metric].range), estimate, metric)
-
-
 def over_draws_of(metric, declared, *found):
     ((*_, estimate),) = over_draws([[(metric, "all", of_draw)] for of_draw in found], declared)
     return estimate
@@ -315,6 +287,23 @@ def test_a_churn_at_the_end_of_its_range_is_there_after_rounding_too(shape):
     found = normalised_churn(pairwise_churn(predicted), 1 - np.mean(predicted == cell.labels, axis=1))
     assert not (found < 0).any()
     assert not (found > 1).any()
+
+
+def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
+    cell = Cell(1, 4, 3, 40)
+    found, everyone = [*cell.rows()], {"all": np.ones(40, bool)}
+    for how, numbers in (
+        (program_measures.Errors(cell.labels), cell.logits[:, :, 0]),
+        (program_measures.Losses(), np.abs(cell.logits[:, :, 0])),
+    ):
+        of_draws = [
+            program_measures.stability(how, numbers[some], everyone, apart(cell.weights[some]))
+            for some in cell.together.groups
+        ]
+        found += [(metric, estimate) for metric, _, estimate in over_draws(of_draws)]
+    assert {metric for metric, _ in found} | {"n_draws"} == METRICS.keys()
+    for metric, estimate in found:
+        np.testing.assert_equal(estimate.within(*METRICS[metric].range), estimate, metric)
 
 
 def test_an_estimate_beyond_the_range_is_the_end_of_its_interval():
