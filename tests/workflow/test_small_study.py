@@ -314,8 +314,6 @@ def test_a_truncated_file_is_one_line_that_names_it_and_changes_nothing(
 
 
 WRONG_LINES = [
-    (RUN, {"seed": "seed=one"}, "no spec"),
-    (RUN, {"recipe": "plain"}, "--recipe: found 'plain'; key=value, each key once"),
     (RUN, {"data": "absent.npz"}, "absent.npz"),
     (MEASURED, {"study-seed": "one"}, "'one'"),
     ("metrics/stability.csv", {"kind": "stabilty"}, "stabilty"),
