@@ -157,6 +157,11 @@ def test_run_3_of_a_variant_draws_each_source_that_it_varies_as_run_3_of_algo_do
     assert differing(draws(make_spec("algo", 3)), draws(make_spec(variant, 3))) == different
 
 
+def test_reduction_order_moves_examples_in_every_batch(make_spec):
+    plan = plan_epoch(make_spec("impl", 2), EXAMPLES, 0)
+    assert (plan.slots != np.arange(plan.slots.shape[1])).any(axis=1).all()
+
+
 def shares(stream, count):
     """The 53-bit uniforms between -1 and 1 that a stream's normals are the quantiles of."""
     return ((streams.raw(stream, count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-52 - 1

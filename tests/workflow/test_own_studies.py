@@ -90,6 +90,21 @@ def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
     assert (first / "results/mine/index.html").exists()
 
 
+def test_a_change_to_a_users_own_model_or_to_one_bit_of_the_data_plans_its_runs_again(copy, planned):
+    model, data = copy / "my_model.py", copy / "my-data.npz"
+    text = model.read_text()
+    model.write_text(text.replace("0.2", "0.5"))
+    jobs = planned(copy)
+    assert (jobs["check_model"], jobs["train_run"]) == (1, 2)
+    model.write_text(text)
+    with np.load(data) as raw:
+        arrays = dict(raw)
+    arrays["train_images"][5, 3, 2, 0] ^= 1
+    np.savez(data, **arrays)
+    jobs = planned(copy)
+    assert (jobs["prepare_data"], jobs["train_run"]) == (1, 2)
+
+
 def test_a_check_that_has_gone_or_a_further_variant_is_no_reason_to_train_again(copy, change_study, planned):
     check = copy / "results/mine/models/my-model/my-data/cpu.json"
     found = json.loads(check.read_text())
