@@ -11,9 +11,7 @@ import pytest
 
 from toolnoise.base import metric_files
 from toolnoise.dumps import stacks
-from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.frameworks.measure import FRAMEWORKS, PARTINGS
-from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.papers.overhead.measure import OVERHEAD
 from toolnoise.papers.remedies import REMEDIES
 
@@ -26,16 +24,6 @@ REMEDIED = ["flip", "snapshots", "snapshots+flip"]
 @pytest.fixture(scope="module")
 def results(other_study):
     return other_study / "results/other"
-
-
-def test_each_framework_repeats_itself_exactly_and_the_two_differ(results):
-    within = metric_files.read(results / "metrics/stability.csv", STABILITY)
-    within = within[within["variant"] == "control"]
-    for metric in ("churn", "l2_unit"):
-        mine = within[within["metric"] == metric]
-        assert dict(zip(mine["hardware"], mine["value"], strict=True)) == {"cpu": 0, "cpu-jax": 0}
-    rows = metric_files.read(results / "metrics/cross_tooling.csv", CROSS_TOOLING).set_index("metric")["value"]
-    assert rows["l2_unit"] > 0
 
 
 def test_runs_are_predicted_elsewhere_within_rounding_and_not_by_the_framework_that_trained_them(results):
@@ -81,12 +69,8 @@ def test_steps_are_timed_in_processes_of_their_own_that_say_what_they_ran_on(res
     assert observed == {"default": False, "deterministic": True}
 
 
-def test_a_finished_study_plans_nothing_is_clean_and_its_dumps_and_measures_can_be_made_again(
-    other_study, planned, toolnoise
-):
+def test_a_finished_study_plans_nothing_and_its_dumps_and_measures_can_be_made_again(other_study, planned, toolnoise):
     assert planned(other_study, "all", "speed") == {}
-    done = toolnoise(other_study, "audit")
-    assert done.returncode == 0, done.stdout
     made = (
         f"exchanged/{CELL}/cpu-jax.npy",
         "metrics/partings.csv",
