@@ -439,6 +439,12 @@ def test_every_published_number_of_a_training_is_held_against_cells_with_as_many
         assert {len(study.seeds[cell]) for cell in cells} == {int(number.n_runs)}, number
 
 
+def test_the_papers_control_has_two_runs_and_tensor_cores_no_small_network(paper):
+    assert {len(seeds) for cell, seeds in paper.seeds.items() if cell.variant == "control"} == {2}
+    assert {cell.task for cell in paper.cells if cell.hardware == "rtx5000-tc"} == set(CIFAR[1:])
+    assert {cell.variant for cell in paper.cells if cell.hardware != "tpu-v2-8"} == {*PAPERS, "control"}
+
+
 def test_every_item_of_the_paper_is_there_by_its_own_figures(paper):
     found = paper_items.by_target(paper.figures)
     assert {target: tuple(figure.name for figure in mine) for target, mine in found.items()} == paper_items.TARGETS

@@ -12,7 +12,6 @@ import pytest
 from toolnoise.base import metric_files
 from toolnoise.dumps import stacks
 from toolnoise.papers.frameworks.measure import FRAMEWORKS, PARTINGS
-from toolnoise.papers.overhead.measure import OVERHEAD
 from toolnoise.papers.remedies import REMEDIES
 
 pytest.importorskip("jax")
@@ -58,15 +57,6 @@ def test_remedies_are_those_of_the_block_and_of_snapshots(other_study, results):
     # A log has no bars.
     log = (other_study / f"logs/other/remedy/{CELL}.log").read_text()
     assert not {"\r", "%"} & set(log)
-
-
-def test_steps_are_timed_in_processes_of_their_own_that_say_what_they_ran_on(results):
-    rows = metric_files.read(results / "metrics/overhead.csv", OVERHEAD)
-    assert set(rows["n_runs"]) == {1}
-    assert (rows["value"] > 0).all()
-    records = [json.loads(path.read_text()) for path in (results / "overhead").rglob("*.json")]
-    observed = {record["spec"]["variant"]["name"]: record["observed"]["deterministic"] for record in records}
-    assert observed == {"default": False, "deterministic": True}
 
 
 def test_a_finished_study_plans_nothing_and_its_dumps_and_measures_can_be_made_again(other_study, planned, toolnoise):
