@@ -402,13 +402,18 @@ grid:
 
 # tests/study/test_config.py has what else Snakemake's own loader cannot read, or reads as something else.
 def test_a_file_that_snakemake_reads_differently_is_refused_and_what_is_written_in_files_and_values_is_planned(
-    here, snakemake, toolnoise, refusal
+    here, snakemake, refusal, refused_by_verb
 ):
     study = here / "study.yaml"
-    study.write_text(TINY.replace("seeds: 2", "seeds: 010"))
-    for done in (toolnoise(here, "run", "study.yaml", "-n"), snakemake(here, "-n")):
-        assert "study.yaml: line 3: found 010; allowed: " in refusal(done)
-        assert list(here.iterdir()) == [study]
+    for text, says in (
+        (f"{TINY}\tseed: 1\n", "line 4: found character '\\t'"),
+        (TINY.replace("seeds: 2", "seeds: 010"), "line 3: found 010; allowed: "),
+    ):
+        study.write_text(text)
+        # Before Snakemake starts.
+        assert f"study.yaml: {says}" in refused_by_verb("run", "study.yaml", "-n")
+    assert "study.yaml: line 3: found 010; allowed: " in refusal(snakemake(here, "-n"))
+    assert list(here.iterdir()) == [study]
     study.write_text(f"{TINY}prices: {{cpu: 1e-3}}\n")
     done = snakemake(here, "-n", "--quiet", "all", "--config", "recipes={digits: {learning_rate: 2e-3, epochs: 3}}")
     assert done.returncode == 0, done.stdout + done.stderr
