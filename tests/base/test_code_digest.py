@@ -102,9 +102,8 @@ def test_a_change_to_what_a_module_never_imports_changes_nothing(module, package
     assert digest(module) == before
 
 
-def test_a_builder_of_ones_own_and_what_it_imports_count_and_nothing_is_imported_to_know(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "mine"
+def test_a_builder_of_ones_own_and_what_it_imports_count_and_nothing_is_imported_to_know(here):
+    folder = here / "mine"
     folder.mkdir()
     (folder / "__init__.py").write_text("raise RuntimeError('imported')\n")
     (folder / "net.py").write_text("from mine import blocks\nimport numpy\n")
@@ -127,9 +126,8 @@ def test_a_builder_of_ones_own_and_what_it_imports_count_and_nothing_is_imported
         "x = " + "-" * 100_000 + "1",
     ],
 )
-def test_a_program_for_another_python_counts_and_nothing_is_said_of_it(text, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    script = tmp_path / "train.py"
+def test_a_program_for_another_python_counts_and_nothing_is_said_of_it(text, here):
+    script = here / "train.py"
     script.write_text(text)
     before = digest("train.py")
     change(script)
