@@ -24,7 +24,7 @@ from toolnoise.stats import draws
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.expected import METRICS
-from toolnoise.study.remedies import SETS, remedies
+from toolnoise.study.remedies import PLAIN, SETS, remedies
 
 LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 
@@ -132,7 +132,6 @@ def test_a_diverged_run_is_left_out_and_counted_as_missing(tmp_path):
 
 
 PICTURES, KINDS, SNAPSHOTS, MARGIN = 23, 3, 3, 2
-EDGE = 16  # as far as any view is shifted
 PIXEL_DRAWS = np.random.Generator(np.random.Philox(3))
 PIXELS = PIXEL_DRAWS.integers(0, 256, (PICTURES, 8, 7, 2), np.uint8)
 TEST = Split(PIXELS, np.arange(PICTURES) % KINDS, normalise="per-image", margin=MARGIN)
@@ -184,17 +183,12 @@ def dumped_remedies(tmp_path, monkeypatch, make_spec):
 
 
 def plainly(run, name):
-    """The logits of a run under a remedy: a loop over snapshots and views, one mean."""
+    """The logits of a run under a remedy: a loop over snapshots and views (tests/papers/test_remedies.py), one mean."""
     snapshots, sets = run.snapshots(), name.removeprefix("snapshots").removeprefix("+")
-    members = SETS[sets] if sets else [(0, 0, False)]
     engine, found = Dense(), []
     for weights in snapshots if name.startswith("snapshots") else snapshots[-1:]:
         engine.kernel = weights["kernel"]
-        for down, right, mirrored in members:
-            padded = np.pad(TEST.images, ((0, 0), (EDGE, EDGE), (EDGE, EDGE), (0, 0)))
-            top, left = EDGE + MARGIN // 2 + down, EDGE + MARGIN // 2 + right
-            window = padded[:, top : top + 6, left : left + 5]
-            images = window[:, :, ::-1] if mirrored else window
+        for _, images in remedy_dump.each_view(TEST.images, MARGIN, SETS[sets] if sets else [PLAIN]):
             # In the parts that the dump was made in: einsum may add in another order for another number of images.
             parts = [TEST.showing(images).chosen(slice(start, start + 8)) for start in range(0, PICTURES, 8)]
             found.append(np.concatenate([engine.logits(part) for part in parts]))
