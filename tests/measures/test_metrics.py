@@ -12,6 +12,7 @@ from scipy import stats
 from toolnoise.formulas import churn as churn_module
 from toolnoise.formulas import ensembles as module
 from toolnoise.formulas import similarity
+from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, pairwise_churn
 from toolnoise.formulas.ensembles import (
     by_size,
@@ -27,6 +28,17 @@ from toolnoise.formulas.weights import BLOCK, paired_l2, pairwise_l2, unit
 from toolnoise.papers.layers.dump import gram
 from toolnoise.papers.layers.measure import pairwise_gram_cka
 from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
+
+
+def test_accuracy_is_a_fraction_of_all_examples_or_of_those_of_a_class_which_may_have_none():
+    labels = np.array([0, 1, 1])
+    predicted = predictions(
+        np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)
+    )
+    assert accuracies(predicted, labels).tolist() == [2 / 3, 0.0]
+    found = class_accuracies(predicted, labels, 3)
+    np.testing.assert_array_equal(found, [[1.0, 0.5, np.nan], [0.0, 0.0, np.nan]])
+
 
 ELEMENTS = st.integers(-20, 20).map(lambda quarters: quarters / 4)
 OF_RUNS = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=ELEMENTS)
