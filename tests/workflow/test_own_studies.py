@@ -264,27 +264,18 @@ def server(tmp_path_factory):
         running.shutdown()
 
 
-@pytest.fixture
-def written(server, write_study):
-    """Write a study of pictures that are downloaded, kept larger than they are seen, and streamed."""
-
-    def write(folder, **source):
-        checksum = "sha256:" + hashlib.sha256(server[1].read_bytes()).hexdigest()
-        source = {"path": "data/pictures.tar", "url": server[0], "checksum": checksum} | source
-        entry = {"reader": "image-folder", "image_size": 24, "stored_size": 28, "streamed": True} | source
-        study = {
-            "study": "pictures",
-            "grid": [BLOCK | {"datasets": ["pictures"]}],
-            "datasets": {"pictures": entry},
-            "recipes": {"quick": {"epochs": 1, "batch_size": 16, "learning_rate": 0.01, "crop": 1}},
-        }
-        return write_study(folder, study)
-
-    return write
-
-
-def test_a_study_runs_from_an_address_to_its_metrics(server, written, snakemake, planned, tmp_path):
-    folder = written(tmp_path / "here")
+def test_a_study_runs_from_an_address_to_its_metrics(server, write_study, snakemake, planned, tmp_path):
+    """Of pictures that are downloaded, kept larger than they are seen, and streamed."""
+    checksum = "sha256:" + hashlib.sha256(server[1].read_bytes()).hexdigest()
+    entry = {"reader": "image-folder", "image_size": 24, "stored_size": 28, "streamed": True}
+    entry |= {"path": "data/pictures.tar", "url": server[0], "checksum": checksum}
+    study = {
+        "study": "pictures",
+        "grid": [BLOCK | {"datasets": ["pictures"]}],
+        "datasets": {"pictures": entry},
+        "recipes": {"quick": {"epochs": 1, "batch_size": 16, "learning_rate": 0.01, "crop": 1}},
+    }
+    folder = write_study(tmp_path / "here", study)
     assert planned(folder, COUNTS) == dict.fromkeys(("fetch_data", "prepare_data", "count_data", "collect_metrics"), 1)
     done = snakemake(folder, "metrics")
     assert done.returncode == 0, done.stdout + done.stderr
