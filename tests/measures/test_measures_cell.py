@@ -165,23 +165,6 @@ ALL_RUNS = {
 }
 
 
-@pytest.fixture
-def dumped_remedies(tmp_path, monkeypatch, make_spec):
-    """Dump three runs, of which the second diverged; return the two files."""
-    data = Data(TEST, TEST, tuple("abc"), (), "")
-    network = prediction_dump.Predictor(Dense(), (), data, {"device": "none"})
-    monkeypatch.setattr(prediction_dump, "build", lambda *_: network)
-    monkeypatch.setattr(runs, "read", ALL_RUNS.get)
-    monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts
-
-    def dump(names=NAMES):
-        logits, index = tmp_path / "cell.npy", tmp_path / "cell.json"
-        remedy_dump.dump(make_spec("impl", 1, "noisy"), list(names), "", list(ALL_RUNS), logits=logits, index=index)
-        return logits, index
-
-    return dump
-
-
 def plainly(run, name):
     """The logits of a run under a remedy: a loop over snapshots and views (tests/papers/test_remedies.py), one mean."""
     snapshots, sets = run.snapshots(), name.removeprefix("snapshots").removeprefix("+")
@@ -195,8 +178,15 @@ def plainly(run, name):
     return np.mean(np.array(found, np.float64), axis=0).astype(np.float32)
 
 
-def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(dumped_remedies):
-    found = read_remedied(dumped_remedies()[0])
+def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(tmp_path, monkeypatch, make_spec):
+    data = Data(TEST, TEST, tuple("abc"), (), "")
+    network = prediction_dump.Predictor(Dense(), (), data, {"device": "none"})
+    monkeypatch.setattr(prediction_dump, "build", lambda *_: network)
+    monkeypatch.setattr(runs, "read", ALL_RUNS.get)
+    monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts
+    logits, index = tmp_path / "cell.npy", tmp_path / "cell.json"
+    remedy_dump.dump(make_spec("impl", 1, "noisy"), NAMES, "", list(ALL_RUNS), logits=logits, index=index)
+    found = read_remedied(logits)
     assert found.remedies == NAMES
     assert found.logits.shape == (len(NAMES), 3, PICTURES, KINDS)
     assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])
