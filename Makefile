@@ -81,8 +81,7 @@ test-advisories: .environments/supply
 
 # The tests without TensorFlow, and the JAX tests that `make test` leaves out; tests that need TensorFlow are skipped.
 test-jax: .venv-jax/tests ## tests without TensorFlow
-	@.venv-jax/bin/python $(SPREAD) tests/engines/test_no_other_framework.py tests/engines/test_three_frameworks.py \
-		tests/engines/test_models.py
+	@.venv-jax/bin/python $(SPREAD) tests/engines/test_epochs.py tests/engines/test_three_frameworks.py tests/engines/test_models.py
 
 lint: .venv/dev ## formats, lint, layers of imports
 	@.venv/bin/ruff check .

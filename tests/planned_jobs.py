@@ -38,7 +38,6 @@ def main() -> None:
             "command": rule.shellcmd,
             "log": list(map(str, rule.log)),
             "conda": rule.conda_env is not None,
-            "local": rule.name in workflow._localrules,
             "priority": rule.priority,
         }
         for rule in workflow.rules

@@ -1,5 +1,6 @@
-"""Scratch files belong to who holds them, and files are written whole or not at all."""
+"""Scratch files belong to who holds them, files are written whole or not at all, specs and values read as written."""
 
+import copy
 import errno
 import io
 import json
@@ -15,21 +16,24 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolnoise.base import arrays, errors, files, scratch, shapes
 from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.base.job import values_as_text, values_in_text
 from toolnoise.base.metric_files import VERSION
 from toolnoise.base.metric_files import read as read_table
 from toolnoise.base.metric_files import write as write_table
 from toolnoise.base.shapes import AMOUNT, COUNT, FLAG, INTEGER, TEXT
+from toolnoise.base.spec import Spec
 from toolnoise.checking import outcome
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.provenance import statements
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import config
+from toolnoise.study.variants import variant
 
 HOLDER = """
 import sys; from pathlib import Path; from toolnoise.base import scratch
@@ -128,30 +132,6 @@ ARRAYS = {"b/kernel": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.arra
 def place(tmp_path):
     """Where a file is to be written, in a folder that may not be there yet."""
     return tmp_path / "folder" / "file.txt"
-
-
-@pytest.mark.parametrize("old", ["old", None])
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)
-def test_a_failure_leaves_the_old_file_or_none_and_no_scratch(old, error, place):
-    if old:
-        files.write_text(place, old)
-    with pytest.raises(type(error)), files.replacing(place) as scratch:
-        scratch.write_text("half")
-        raise error
-    assert [path.read_text() for path in place.parent.iterdir()] == ([old] if old else [])
-
-
-def test_file_and_folder_are_synced_around_the_rename(place, monkeypatch):
-    done, replace = [], Path.replace
-    monkeypatch.setattr(os, "fsync", lambda handle: done.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
-    monkeypatch.setattr(Path, "replace", lambda scratch, path: (done.append("rename"), replace(scratch, path))[1])
-    files.write_text(place, "new")
-    # The folder was made for it.
-    *made, content, renamed, folder = done
-    assert made == [str(place.parent.parent)]
-    assert Path(content).parent == place.parent
-    assert Path(content).name.startswith(f".{place.name}.")
-    assert (renamed, folder) == ("rename", str(place.parent))
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o002, 0o664)])
@@ -362,21 +342,21 @@ def said(error, capsys, job=""):
     return text.removeprefix("toolnoise: ").rstrip("\n")
 
 
+@pytest.mark.parametrize("old", ["old", None])
 @pytest.mark.parametrize(
     ("number", "name"),
-    [
-        (errno.ENOSPC, "no space is left on the disk"),
-        (errno.EACCES, "no permission"),
-    ],
+    [(errno.ENOSPC, "no space is left on the disk"), (errno.EACCES, "no permission"), (None, "")],
 )
-def test_a_fault_is_one_line_with_the_output_and_its_name(number, name, tmp_path, capsys):
-    place = tmp_path / "out.csv"
-    files.write_text(place, "whole")
-    with pytest.raises(OSError, match=r"out\.csv") as caught, files.replacing(place) as scratch:
+def test_a_failure_leaves_the_old_file_or_none_and_no_scratch_and_a_fault_is_one_line(old, number, name, place, capsys):
+    if old:
+        files.write_text(place, old)
+    error = OSError(number, os.strerror(number)) if number else KeyboardInterrupt()
+    with pytest.raises(type(error)) as caught, files.replacing(place) as scratch:
         scratch.write_text("half")
-        raise OSError(number, os.strerror(number))
-    assert said(caught.value, capsys) == f"{place}: {name}"
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
+        raise error
+    assert [path.read_text() for path in place.parent.iterdir()] == ([old] if old else [])
+    if number:
+        assert said(caught.value, capsys) == f"{place}: {name}"
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -550,3 +530,69 @@ def test_a_row_that_stands_twice_is_one_line(beside, table, refused):
     write_table(table, STABILITY, [row] if beside else [row, other])
     line = refused(read_table, [table, table] if beside else table, STABILITY)
     assert line.startswith(f"{table}: found {'/'.join(PLACE)}/churn/all/5/0 twice in this or the files beside it")
+
+
+# Specs, variants and values as text: read as they were written, nothing in them changes, and what is refused
+
+
+RUN = {
+    "study_seed": 7,
+    "model": {"name": "mine", "command": "python train.py", "outcome": "values", "sources": ["init"]},
+    "dataset": {"name": "tables", "reader": "outcome"},
+    "recipe": {"name": "program"},
+    "hardware": {"name": "cpu", "engine": "command", "impl_noise": "native", "threads": 1},
+    "variant": {"name": "init+bit", "varying": ["init", "bit"], "bit_after": 2},
+    "seed": 20003,
+    "draw": 2,
+}
+
+
+def as_bytes(value):
+    return json.dumps(value, sort_keys=True, indent=1).encode()
+
+
+def test_its_json_is_what_it_was_read_from_also_with_keys_of_another_version():
+    value = copy.deepcopy(RUN) | {"later": [1, {"a": None}]}
+    value["model"]["earlier"] = {"deep": True}
+    before = as_bytes(value)
+    assert as_bytes(Spec.read(value).as_json()) == before
+    assert Spec.read(json.loads(before)) == Spec.read(value)
+
+
+NO_VARIANTS = "+ weather all impl+shuffle shuffle+shuffle shuffle+ +impl algo+bit control+impl shuffle+weather"
+NO_VARIANTS += " bit_0 bit_01 bit_ bit_-1 bit_1.5 bit_\u0661 bit_1+bit impl_3 bit+init"
+
+
+def test_anything_else_is_no_variant():
+    assert [name for name in ("", *NO_VARIANTS.split()) if variant(name) is not None] == []
+
+
+# Values as text on command lines: what is read is what was written
+
+
+KEYS = st.text(min_size=1).filter(lambda key: "=" not in key and not any(map(str.isspace, key)))
+# Texts that look like other things are likelier than chance has them.
+LIKE_OTHERS = st.text(alphabet='aZ_./1-" {}[]\\=\n\t,', max_size=8) | st.sampled_from(["true", "null", "NaN", "1"])
+TEXTS = st.text() | LIKE_OTHERS
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
+JSON = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+
+
+@given(st.dictionaries(KEYS, JSON, max_size=5))
+@example({"a": "", "b": "1", "c": 1, "d": 1.0, "e": "true", "f": True, "g": "x y", "h": 'say "{}"\n', "i": "größer"})
+@example({"learning_rate": 0.1 + 0.2, "path": "./a/b.npz", "url": "https://a.b/c?d=e", "options": {"width": 4}})
+def test_values_are_read_as_they_were_written(values):
+    line = values_as_text(values)
+    assert "\n" not in line
+    # As JSON, 1 and 1.0 differ, and NaN equals itself.
+    assert json.dumps(values_in_text(line, "--x"), sort_keys=True) == json.dumps(values, sort_keys=True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["a", "=1", "a=", "a=1 a=2", "a=1  b=2", " a=1", "a=01", "a={", "a='b'", 'a="b"c=1', "a=b\tc=1", "a=b c", "a=1b"],
+)
+def test_what_is_no_such_text_is_refused_in_one_line(line):
+    with pytest.raises(BadInput, match=r"^command line: --x: found ") as refused:
+        values_in_text(line, "--x")
+    assert "\n" not in str(refused.value)

@@ -239,19 +239,3 @@ def train_together(attempts):
         return [here.read(out) for (here, *_), out in zip(runs, outs, strict=True)]
 
     return train
-
-
-@pytest.fixture(scope="session")
-def reference_batch():
-    """Crop and mirror a batch as a plan says, one picture at a time."""
-
-    def make(images, plan, pad, margin=0):
-        batch = []
-        for index, (row, column), flip in zip(plan.order, plan.offsets, plan.flips, strict=True):
-            height, width = (side - margin for side in images.shape[1:3])
-            padded = np.pad(images[index], ((pad, pad), (pad, pad), (0, 0)))
-            crop = padded[row : row + height, column : column + width]
-            batch.append(crop[:, ::-1] if flip else crop)
-        return np.stack(batch)
-
-    return make

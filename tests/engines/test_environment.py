@@ -60,16 +60,6 @@ def test_what_is_visible_stays_and_is_recorded_and_what_a_tooling_asks_for_is_se
     assert "OPENBLAS_CORETYPE" not in os.environ and os.environ["TORCH_HOME"] == "here"
 
 
-@pytest.fixture
-def cpu(monkeypatch):
-    """Give this machine a CPU with these flags."""
-
-    def pretend(flags):
-        monkeypatch.setattr(environment, "_cpuinfo", {"flags": flags, "model name": "Some CPU"}.get)
-
-    return pretend
-
-
 TOOLING = {"engine": "tensorflow", "name": "mine", "kernels": "onednn", "precision": "float32"}
 FLAGS = {"sse41": "fpu sse4_1", "avx2": "fpu sse4_1 avx avx2", "avx512": "fpu sse4_1 avx avx2 avx512f"}
 
@@ -83,8 +73,8 @@ def serves(isa):
 
 
 @pytest.mark.parametrize("isa", FLAGS)
-def test_a_cpu_serves_its_own_instruction_set_and_older_ones_and_refuses_others_in_one_line(isa, cpu, refused):
-    cpu(FLAGS[isa])
+def test_a_cpu_serves_its_own_instruction_set_and_older_ones_and_refuses_others_in_one_line(isa, machine, refused):
+    machine(flags=FLAGS[isa])
     able = list(FLAGS)[: list(FLAGS).index(isa) + 1]
     assert [name for name in FLAGS if serves(name)] == able
     for lacking in [name for name in FLAGS if name not in able]:
@@ -92,7 +82,7 @@ def test_a_cpu_serves_its_own_instruction_set_and_older_ones_and_refuses_others_
         has = f"it has: {', '.join(able)}"
         assert line == f"hardware mine: isa: {lacking} is not available on this CPU (Some CPU); {has}"
     assert list(environment.FLAGS) == config.schema()["$defs"]["tooling"]["properties"]["isa"]["enum"]
-    cpu("fpu avx avx2_like xavx2")
+    machine(flags="fpu avx avx2_like xavx2")
     assert not any(map(serves, FLAGS))
 
 
@@ -141,16 +131,6 @@ def elsewhere(written, built):
     return built(written)
 
 
-@pytest.fixture
-def made(tmp_path, monkeypatch):
-    """An environment in the working folder."""
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / ".environments" / OLD / "bin"
-    folder.mkdir(parents=True)
-    (folder / "toolnoise").touch()
-    return folder
-
-
 def test_a_spec_names_an_environment_only_if_it_is_not_the_workflows(elsewhere, built, written):
     cell = Cell("smallcnn", "digits", "cpu-old", "algo")
     assert elsewhere.spec(cell, 1).hardware.json["environment"] == OLD
@@ -160,15 +140,13 @@ def test_a_spec_names_an_environment_only_if_it_is_not_the_workflows(elsewhere, 
     assert environments.environment_of({}) == environments.environment_of({"spec": {"images": {}}}) == ""
 
 
-@pytest.fixture
-def train(elsewhere, options_of):
+def test_a_job_goes_on_in_the_environment_of_its_tooling(here, elsewhere, options_of, monkeypatch):
+    made = here / ".environments" / OLD / "bin"
+    made.mkdir(parents=True)
+    (made / "toolnoise").touch()
     spec = options_of(elsewhere.spec(Cell("smallcnn", "digits", "cpu-old", "algo"), 1))
     outs = ["--data", "d", "--weights", "w", "--history", "h", "--record", "r", "--checkpoint", "c"]
-    return ["train", *spec, *outs]
-
-
-def test_a_job_goes_on_in_the_environment_of_its_tooling(made, train, monkeypatch):
-    called = []
+    train, called = ["train", *spec, *outs], []
     monkeypatch.setattr(os, "execv", lambda *given: called.append(given) or sys.exit(0))
     with pytest.raises(SystemExit):
         cli.main(train)

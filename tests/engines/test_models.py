@@ -220,12 +220,8 @@ def test_dropout_is_the_streams_and_drop_connect_drops_whole_examples(found):
 BETAS = (0.5, 1, 2)
 
 
-@pytest.fixture(scope="module")
-def bent(own_workshop, framework, toolings):
-    return own_workshop("smooth", tooling=toolings[framework]).drive("networks", "smooth_activations")
-
-
-def test_they_are_their_formulas(bent):
+def test_they_are_their_formulas(own_workshop, framework, toolings):
+    bent = own_workshop("smooth", tooling=toolings[framework]).drive("networks", "smooth_activations")
     places = bent["places"].astype(np.float64)
     expected = {"relu 1": np.maximum(places, 0), "swish 1": places / (1 + np.exp(-places))}
     for beta in BETAS:
@@ -289,23 +285,15 @@ def test_the_same_is_given_again_bit_for_bit_and_the_logits_last(smooth, nested)
 DRIVER = Path(__file__).parent / "drivers/frameworks.py"
 
 
-@pytest.fixture(scope="module")
-def said(run, skip_without, tmp_path_factory):
+def test_layers_by_themselves_and_scans_give_the_bits_that_they_give_through_keras(run, skip_without, tmp_path):
     skip_without("torch")
-    done = run(
-        tmp_path_factory.mktemp("layers"), sys.executable, DRIVER, "torch_layers", env={"KERAS_BACKEND": "torch"}
-    )
+    done = run(tmp_path, sys.executable, DRIVER, "torch_layers", env={"KERAS_BACKEND": "torch"})
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_layers_by_themselves_give_the_bits_that_they_give_through_keras(said):
+    said = json.loads(done.stdout)
     # Through Keras go those that need what it does around a call.
     assert {name for name, (is_bare, _) in said["layers"].items() if is_bare} == {"usual"}
     assert all(is_equal for _, is_equal in said["layers"].values())
-
-
-def test_a_scan_gives_the_bits_of_kerass_and_of_its_gradients(said):
+    # Of results and of gradients.
     assert said["scans"] == {"one": True, "several": True, "back": True}
 
 

@@ -29,42 +29,25 @@ def unserved(workshop):
     return workshop(QUICK, hardware=tuple(own), own_hardware=own)
 
 
-@pytest.fixture
-def refused(refusal):
-    """The line in which a training is refused, of which nothing is left."""
-
-    def attempt(here, **options):
-        line = refusal(here.attempt(out="refused", **options))
-        assert not list((here.folder / "refused").glob("*"))
-        return line
-
-    return attempt
-
-
-@pytest.mark.skipif(lacking() is None, reason="this CPU has every instruction set that a tooling can ask for")
-def test_an_instruction_set_that_the_cpu_lacks_is_refused_in_one_line(unserved, refused):
-    line = refused(unserved, hardware="unable")
-    assert "hardware unable: isa" in line
-    assert lacking() in line
-
-
-def test_a_gpu_that_is_not_there_is_refused_in_one_line(unserved, refused):
-    hidden = {"CUDA_VISIBLE_DEVICES": "-1"}
-    line = refused(unserved, hardware="gpu", env=hidden)
-    assert "hardware gpu: device" in line
-    assert "no GPU" in line
-    assert "V100" in line
-
-
 # Without a TPU this is all of its code that a test can reach.
 @pytest.mark.parametrize(
-    ("told", "words"),
-    [("v3-8", ["found TPU v3-8", "wanted: TPU v2"]), ("v2-8", ["cannot connect to the TPU v2-8"])],
+    ("hardware", "env", "words"),
+    [
+        pytest.param(
+            *("unable", {}, ["hardware unable: isa", str(lacking())]),
+            marks=pytest.mark.skipif(lacking() is None, reason="this CPU has every instruction set of a tooling"),
+        ),
+        ("gpu", {"CUDA_VISIBLE_DEVICES": "-1"}, ["hardware gpu: device", "no GPU", "V100"]),
+        ("tpu", {"TPU_ACCELERATOR_TYPE": "v3-8"}, ["hardware tpu: device", "found TPU v3-8", "wanted: TPU v2"]),
+        ("tpu", {"TPU_ACCELERATOR_TYPE": "v2-8"}, ["hardware tpu: device", "cannot connect to the TPU v2-8"]),
+    ],
 )
-def test_a_tpu_that_is_not_there_is_refused_in_one_line(unserved, refused, told, words):
-    line = refused(unserved, hardware="tpu", env={"TPU_ACCELERATOR_TYPE": told})
-    assert "hardware tpu: device" in line
-    assert all(word in line for word in words)
+def test_a_device_or_an_instruction_set_that_is_not_there_is_refused_in_one_line(
+    hardware, env, words, unserved, refusal
+):
+    line = refusal(unserved.attempt(out="refused", hardware=hardware, env=env))
+    assert [word for word in words if word not in line] == []
+    assert not list((unserved.folder / "refused").glob("*"))
 
 
 # What is wrong with builders of drivers/own_models.py, in the words of their refusals.

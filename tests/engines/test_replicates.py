@@ -1,12 +1,24 @@
 """Runs beside each other: what must be bit-equal, what must differ, what one moved bit does, and what a run says."""
 
+import itertools
 import os
+import shutil
 import signal
+import sys
+import sysconfig
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from toolnoise import streams
+from toolnoise.base import arrays
+from toolnoise.datasets import preparation
+from toolnoise.datasets.readers import originals
 from toolnoise.study import runs
+
+DRIVERS = Path(__file__).parent / "drivers"
 
 JUNK = {
     "OMP_NUM_THREADS": "2",
@@ -33,11 +45,6 @@ def control(here):
     return here.train("control", 1)
 
 
-@pytest.fixture(scope="module")
-def noisy(here, train_together):
-    return train_together((here, "impl", 1), (here, "impl", 2))
-
-
 def bind_to_one_core():
     # Not every system can.
     if hasattr(os, "sched_setaffinity"):
@@ -54,8 +61,8 @@ def test_neither_the_environment_nor_the_number_of_cores_leaks_into_a_run(here, 
     assert other.digests == control.digests
 
 
-def test_implementation_noise_tells_seeds_apart(noisy, control):
-    impl, other = noisy
+def test_implementation_noise_tells_seeds_apart(here, train_together, control):
+    impl, other = train_together((here, "impl", 1), (here, "impl", 2))
     assert len({impl.weight_bytes, other.weight_bytes, control.weight_bytes}) == 3
     assert impl.record["emulated_noise"] == "reduction-order"
     assert control.record["emulated_noise"] is None
@@ -77,32 +84,16 @@ def test_a_run_says_what_it_ran_on_and_has_a_row_for_every_epoch(control):
 
 # So small that no weight follows its gradient: what a run starts from is what it ends with, but for what was moved.
 STILL = {"epochs": 2, "batch_size": 128, "optimizer": "sgd", "momentum": 0.0, "learning_rate": 1e-30}
-
-
-MOVING = {"epochs": 2, "batch_size": 32, "learning_rate": 0.01}
 DIVERGING = {"epochs": 4, "batch_size": 128, "optimizer": "sgd", "learning_rate": 1e9}
 
 
 @pytest.fixture(scope="module")
-def deterministic(here, workshop, train_together):
-    """Further runs of one tooling, by what they are."""
-    still = workshop(STILL, hardware=("cpu",), variants=("bit", "bit_1"))
-    moving = workshop(MOVING, hardware=("cpu",), variants=("bit",))
-    runs = {
-        "algo": (here, "algo", 1),
-        "control": (still, "control", 2),
-        "bit": (still, "bit", 2),
-        "bit_1": (still, "bit_1", 2),
-        "moving": (moving, "control", 1),
-        "moving bit": (moving, "bit", 1),
-        "diverging": (workshop(DIVERGING, hardware=("cpu",), variants=("bit_3",)), "bit_3", 1),
-    }
+def still(workshop, train_together):
+    """Runs without and with a moved bit, and one that diverges before its bit is moved."""
+    here = workshop(STILL, hardware=("cpu",), variants=("bit", "bit_1"))
+    runs = {variant: (here, variant, 2) for variant in ("control", "bit", "bit_1")}
+    runs["diverging"] = (workshop(DIVERGING, hardware=("cpu",), variants=("bit_3",)), "bit_3", 1)
     return dict(zip(runs, train_together(*runs.values()), strict=True))
-
-
-@pytest.fixture(scope="module")
-def still(deterministic):
-    return {variant: deterministic[variant] for variant in ("control", "bit", "bit_1")}
 
 
 def differing(one, other):
@@ -132,10 +123,10 @@ def test_a_later_bit_is_the_same_bit_and_moves_after_its_epoch(still):
     assert digests["bit_1"][1] == digests["bit"][1] != digests["control"][1]
 
 
-def test_a_run_that_diverges_is_recorded_with_the_epochs_it_lasted_and_has_moved_no_bit_after_them(deterministic):
-    record = deterministic["diverging"].record
+def test_a_run_that_diverges_is_recorded_with_the_epochs_it_lasted_and_has_moved_no_bit_after_them(still):
+    record = still["diverging"].record
     assert record["status"] == "diverged"
-    assert record["epochs"] == len(deterministic["diverging"].history) <= 3
+    assert record["epochs"] == len(still["diverging"].history) <= 3
     assert record["moved_bit"] is None
 
 
@@ -163,23 +154,17 @@ def trained(workshop, train_together):
     return runs.read(here.folder / here.named("bit_2", 1) / "run.json"), one_cycle
 
 
-@pytest.fixture(scope="module")
-def cycled(trained):
-    return trained[0]
-
-
-def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(cycled):
-    snapshots, rows = cycled.snapshots(), cycled.history()
+def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(trained):
+    snapshots, rows = trained[0].snapshots(), trained[0].history()
     digests = [runs.weight_digests(weights)[0] for weights in snapshots]
     assert digests == [rows[1]["weights_sha256"], rows[3]["weights_sha256"]]
     assert [float(row["learning_rate"]) for row in rows[:2]] == [float(row["learning_rate"]) for row in rows[2:]]
 
 
 def test_the_first_snapshot_is_what_a_training_of_one_cycle_ends_with(trained):
-    cycled, alone = trained
-    first = cycled.snapshots()[0]
-    assert list(first) == list(alone.weights)
-    assert all(first[path].tobytes() == tensor.tobytes() for path, tensor in alone.weights.items())
+    first, alone = trained[0].snapshots()[0], trained[1].weights
+    assert list(first) == list(alone)
+    assert all(first[path].tobytes() == tensor.tobytes() for path, tensor in alone.items())
 
 
 # Seven steps an epoch: an epoch ends between two recorded steps, and another within a power of two.
@@ -249,20 +234,6 @@ def workplace(workshop):
     )
 
 
-@pytest.fixture(scope="module")
-def whole(workplace):
-    return workplace.train("control", 1, "cpu")
-
-
-@pytest.fixture(scope="module")
-def cut_off(workplace):
-    """The checkpoint of a control run that Slurm ended after its third epoch; it lies there for the run `ended`."""
-    workplace.kill_after(3, signal.SIGTERM, "control", 1, "cpu", "ended")
-    # The lock of the output is no result: nobody holds it any more, and the next process takes it.
-    assert [path.name for path in (workplace.folder / "ended").iterdir()] in ([], [".weights.npz.lock"])
-    return (workplace.folder / "checkpoints/ended.npz").read_bytes()
-
-
 def outcome(run):
     """What a run has in common with the same run that was killed and went on."""
     return run.weight_bytes, len(run.weights["conv1/kernel/"]), run.untimed
@@ -277,42 +248,181 @@ def went_on(workplace, out, *kills):
     return all(near) and not left
 
 
+# Ended by Slurm; before and after its snapshot, with a loss scale; where its bit is moved.
 @pytest.mark.long
-@pytest.mark.usefixtures("cut_off")
-def test_a_training_that_slurm_ends_goes_on_bit_for_bit(workplace, whole):
-    said = workplace.finish("control", 1, "cpu", "ended")
+@pytest.mark.parametrize(
+    ("ending", "named", "kills"),
+    [
+        (signal.SIGTERM, ("control", 1, "cpu"), (3,)),
+        (signal.SIGKILL, ("impl", 1, "half"), (3, 6)),
+        (signal.SIGKILL, ("bit_3", 1, "cpu"), (3,)),
+    ],
+)
+def test_a_training_that_is_ended_goes_on_bit_for_bit(ending, named, kills, workplace):
+    out = f"{named[0]}-ended"
+    for epoch in kills:
+        workplace.kill_after(epoch, ending, *named, out)
+        # The lock of the output is no result: nobody holds it any more, and the next process takes it.
+        assert [path.name for path in (workplace.folder / out).iterdir()] in ([], [".weights.npz.lock"])
+    said = workplace.finish(*named, out)
     assert "goes on after epoch " in said
     assert "epoch 1 of 8" not in said
-    assert went_on(workplace, "ended", 3)
+    assert went_on(workplace, out, *kills)
+    whole = workplace.train(*named)
     assert whole.record["resumed_after"] == []
-    assert outcome(workplace.read("ended")) == outcome(whole)
+    assert outcome(workplace.read(out)) == outcome(whole)
 
 
 @pytest.mark.long
-def test_a_training_that_is_killed_before_and_after_its_snapshot_goes_on_with_it_and_its_loss_scale(workplace):
-    named = ("impl", 1, "half", "killed")
-    workplace.kill_after(3, signal.SIGKILL, *named)
-    workplace.kill_after(6, signal.SIGKILL, *named)
-    workplace.finish(*named)
-    assert went_on(workplace, "killed", 3, 6)
-    assert outcome(workplace.read("killed")) == outcome(workplace.train("impl", 1, "half"))
-
-
-@pytest.mark.long
-def test_a_training_that_is_killed_where_its_bit_is_moved_moves_it_once(workplace):
-    named = ("bit_3", 1, "cpu", "moved")
-    workplace.kill_after(3, signal.SIGKILL, *named)
-    workplace.finish(*named)
-    assert went_on(workplace, "moved", 3)
-    assert outcome(workplace.read("moved")) == outcome(workplace.train("bit_3", 1, "cpu"))
-
-
-@pytest.mark.long
-def test_a_damaged_checkpoint_is_told_and_training_starts_anew_and_ends_the_same(workplace, whole, cut_off):
-    content = bytearray(cut_off)
+def test_a_damaged_checkpoint_is_told_and_training_starts_anew_and_ends_the_same(workplace):
+    named = ("control", 2, "cpu")
+    workplace.kill_after(3, signal.SIGTERM, *named, "hurt")
+    checkpoint = workplace.folder / "checkpoints/hurt.npz"
+    content = bytearray(checkpoint.read_bytes())
     content[len(content) // 2] ^= 0xFF
-    (workplace.folder / "checkpoints/hurt.npz").write_bytes(bytes(content))
-    said = workplace.finish("control", 1, "cpu", "hurt")
+    checkpoint.write_bytes(bytes(content))
+    said = workplace.finish(*named, "hurt")
     assert "checkpoints/hurt.npz: damaged" in said
     assert went_on(workplace, "hurt")
-    assert outcome(workplace.read("hurt")) == outcome(whole)
+    assert outcome(workplace.read("hurt")) == outcome(workplace.train(*named))
+
+
+# Data that stay on disk give the bits of data in memory: in parts of a step; of three steps, of which eight are no
+# multiple; of all
+
+
+IMAGE = 6 * 8 * 2 * 4  # bytes of a float32 image
+PARTS = (1, 3 * 8 * IMAGE, 1 << 20)
+# Its recorded steps cut the parts of streamed data once more.
+STREAMED = {"record_steps": True, "batch_size": 8, "epochs": 2, "normalise": "per-image", "crop": 2, "flip": True}
+
+
+@pytest.mark.long
+def test_streamed_training_gives_the_bits_of_training_in_memory(own_workshop, framework, toolings):
+    here = own_workshop("smooth", tooling=toolings[framework], **STREAMED)
+    in_memory, entry = here.train("impl", 1), here.spec().dataset.json
+    path = here.folder / "streamed.npz"
+    preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, out=path)
+    here.drive("training", "stream", path, *PARTS, out=f"{PARTS[-1]}/weights.npz")
+    for part_bytes in PARTS:
+        streamed = here.read(str(part_bytes))
+        assert streamed.weight_bytes == in_memory.weight_bytes
+        assert streamed.untimed == in_memory.untimed
+        assert streamed.record["data_sha256"] == in_memory.record["data_sha256"]
+
+
+# ImageNet's originals in training: boxes and resizing are TensorFlow's, and the same bits on every framework
+
+
+LAW = {"area": [0.05, 1], "aspect": [0.75, 1.33], "covered": 0.1}
+BOXED = {"batch_size": 12, "epochs": 2, "normalise": "imagenet", "resized_crop": LAW, "flip": True}
+
+
+@pytest.fixture(scope="module")
+def garden(tmp_path_factory, run, skip_without):
+    """What TensorFlow draws and resizes."""
+    skip_without("tensorflow")
+    folder = tmp_path_factory.mktemp("garden")
+    pixels = np.random.default_rng(1).integers(0, 256, (375, 500, 3), np.uint8)
+    given = {
+        "pixels": pixels,
+        "boxes": np.array([[0, 0, 375, 500], [31, 77, 260, 301], [31, 77, 260, -301], [300, 2, 60, 55], [9, 9, 1, 2]]),
+        "side": np.array(224),
+        "sizes": np.array([[375, 500], [60, 51], [90, 300]]),
+        "count": np.array(4000),
+    }
+    np.savez(folder / "given.npz", **given)
+    done = run(folder, sys.executable, DRIVERS / "frameworks.py", "model_garden", "given.npz", "found.npz")
+    assert done.returncode == 0, done.stderr
+    return given, arrays.read_npz(folder / "found.npz")
+
+
+@pytest.mark.long
+def test_boxes_have_the_law_of_tensorflow(garden):
+    """Two samples for each size: top, left, height, width, area and aspect, by the test of Kolmogorov and Smirnov."""
+    given, found = garden
+    count = int(given["count"])
+    for size, theirs in zip(given["sizes"], found["drawn"], strict=True):
+        sizes = np.tile(size, (count, 1))
+        mine = originals.drawn_boxes(LAW, sizes, lambda attempt: streams.key(0, "augment", 0, "box", attempt))
+        for column in range(4):
+            assert stats.ks_2samp(mine[:, column], theirs[:, column]).pvalue > 0.001, (size, column)
+            assert (mine[:, column].min() == 0) == (theirs[:, column].min() == 0)
+        for of in (lambda box: box[:, 2] * box[:, 3], lambda box: box[:, 3] / box[:, 2]):
+            assert stats.ks_2samp(of(mine), of(theirs)).pvalue > 0.001, size
+
+
+@pytest.mark.long
+def test_boxes_are_resized_as_tensorflow_resizes_them(garden):
+    """TensorFlow rounds three times to float32, of numbers up to 255; ours is the exact value, rounded once."""
+    given, found = garden
+    for box, theirs in zip(given["boxes"], found["pictures"], strict=True):
+        mine = originals.resized(given["pixels"], box, int(given["side"]))
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=2e-2 if abs(box[3]) > 400 else 1e-2)
+
+
+@pytest.mark.long
+def test_every_framework_draws_the_same_and_repeats_bit_for_bit(own_workshop, tmp_path, photographs, toolings):
+    pictures, draws = photographs(tmp_path, train=18, test=8), set()
+    parts = {part: {"path": str(pictures / part)} for part in ("train", "test")}
+    entry = {"reader": "imagenet", "files": parts, "image_size": 16, "stored_size": "original", "streamed": True}
+    for tooling in toolings.values():
+        here = own_workshop("smooth", tooling=tooling, data=entry, **BOXED)
+        control, again = here.train("control", 1), here.train("control", 2)
+        assert again.weight_bytes == control.weight_bytes
+        assert control.record["observed"]["versions"]["pillow"]
+        draws.add(tuple(row["draws_sha256"] for row in control.history))
+    assert len(draws) == 1
+
+
+# A portable tooling has the same bits on every maker's x86 processor: this one, and those that QEMU emulates.
+#
+# It needs QEMU 7.2 or later (Debian's package qemu-user). Emulated processors have other makers, caches and instruction
+# sets: `Haswell` is an Intel, `EPYC` an AMD. QEMU has no AVX-512, and computes to the nearest number what a maker's
+# instruction only estimates (`rsqrtps`). A tooling that is not portable shows that a difference is found.
+
+
+SHORT = {"epochs": 1, "batch_size": 32, "learning_rate": 0.008, "crop": 1}
+EMULATOR = "qemu-x86_64"
+PROCESSORS = ("", "EPYC", "Haswell")
+
+
+def steps(here, processor):
+    out = f"{processor or 'here'}.npz"
+    emulator = [EMULATOR, "-cpu", processor] if processor else []
+    # The emulator runs the interpreter itself, which then does not know its virtual environment.
+    variables = {"PYTHONPATH": os.pathsep.join([sysconfig.get_path("purelib"), *filter(None, sys.path)])}
+    command = (
+        *emulator,
+        Path(sys.executable).resolve(),
+        DRIVERS / "training.py",
+        "some_steps",
+        "study.yaml",
+        here.data,
+        out,
+    )
+    done = here.run(here.folder, *command, env=variables)
+    assert done.returncode == 0, done.stderr
+    return arrays.read_npz(here.folder / out)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("framework", "isa"), [("tensorflow", "avx2"), ("tensorflow", "sse41"), ("torch", "avx2")])
+def test_a_portable_tooling_has_the_same_bits_on_every_makers_processor(
+    framework, isa, workshop, toolings, skip_without
+):
+    if not shutil.which(EMULATOR):
+        pytest.skip("needs QEMU's user mode (Debian's package qemu-user)")
+    skip_without(framework)
+    # Of a portable tooling and of another, the state after some steps of the demo's network, on each processor.
+    states = {}
+    for portable in (True, False):
+        tooling = toolings[framework] | {"isa": isa} | ({"portable": True} if portable else {})
+        here = workshop(SHORT, "smallcnn-bn", hardware=("cpu",), own_hardware={"cpu": tooling})
+        states[portable] = [steps(here, processor) for processor in PROCESSORS]
+    for one, other in itertools.pairwise(states[True]):
+        assert list(one) == list(other)
+        assert all(one[name].tobytes() == other[name].tobytes() for name in one)
+    assert any(
+        one[name].tobytes() != other[name].tobytes() for one, other in itertools.pairwise(states[False]) for name in one
+    )

@@ -1,22 +1,25 @@
+"""What a training draws, plans and leaves, without a framework: streams, epochs, initial weights, runs, checkpoints."""
+
 import hashlib
 import itertools
-import os
-import subprocess
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import special, stats
 
 from toolnoise import streams
-from toolnoise.base.errors import BadInput
+from toolnoise.base import arrays, files
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
 from toolnoise.base.spec import Spec
+from toolnoise.engines import State
 from toolnoise.epoch_plan import learning_rates, plan_epoch, trained_on
 from toolnoise.models.initial import CUT_OFF_SPREAD, Parameter, initial_weights
+from toolnoise.study import runs
 from toolnoise.study.builders import require_builders
 from toolnoise.study.variants import VARIANTS
-from toolnoise.training import bitflip
+from toolnoise.training import bitflip, checkpoints
+from toolnoise.training.checkpoints import NAMES, Checkpoints, Progress
 
 EXAMPLES = 50
 PARAMETERS = [
@@ -38,18 +41,6 @@ PINNED = {
 }
 
 
-def pinned_draws():
-    stream = streams.key(7, "init", 3, "conv1/kernel")
-    return {
-        "key": streams.words(stream),
-        "uniform": streams.uniform(stream, (10, 100)),
-        "truncated_normal": streams.truncated_normal(stream, (10, 100)),
-        "integers": streams.integers(stream, (1000,), 10),
-        "permutation": streams.permutation(stream, 1000),
-        "keep_mask": keep_mask(streams.words(stream), (5, 1, np.arange(1000)), 0.3),
-    }
-
-
 def keep_mask(words, counters, rate):
     return streams.keep_mask(np, words, [np.atleast_1d(counter).astype(np.uint32) for counter in counters], rate)
 
@@ -58,26 +49,17 @@ def digest(array):
     return hashlib.sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
 
 
-@pytest.fixture(scope="module")
-def digests():
-    return {name: digest(array) for name, array in pinned_draws().items()}
-
-
-@pytest.mark.parametrize("name", PINNED)
-def test_draws_are_the_bytes_they_have_always_been(name, digests):
-    assert digests[name] == PINNED[name]
-
-
-def test_another_process_draws_the_same_bytes_whatever_its_number_of_threads(digests):
-    threads = "4"
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-    environment = os.environ | dict.fromkeys(names, threads) | {"PYTHONHASHSEED": threads}
-    program = (
-        f"import runpy; test = runpy.run_path({__file__!r}); "
-        "print({name: test['digest'](array) for name, array in test['pinned_draws']().items()})"
-    )
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(digests)
+def test_draws_are_the_bytes_they_have_always_been():
+    stream = streams.key(7, "init", 3, "conv1/kernel")
+    drawn = {
+        "key": streams.words(stream),
+        "uniform": streams.uniform(stream, (10, 100)),
+        "truncated_normal": streams.truncated_normal(stream, (10, 100)),
+        "integers": streams.integers(stream, (1000,), 10),
+        "permutation": streams.permutation(stream, 1000),
+        "keep_mask": keep_mask(streams.words(stream), (5, 1, np.arange(1000)), 0.3),
+    }
+    assert {name: digest(array) for name, array in drawn.items()} == PINNED
 
 
 def test_no_two_sources_replicates_layers_or_epochs_ever_share_a_stream():
@@ -96,13 +78,9 @@ def test_no_two_sources_replicates_layers_or_epochs_ever_share_a_stream():
     assert len({streams.words(key).tobytes() for key in keys}) == len(names)
 
 
-def mask(rate=0.5, run=1, step=1, layer=0, count=100_000):
-    return keep_mask(streams.words(streams.key(0, "dropout", run)), (step, layer, np.arange(count)), rate)
-
-
 @pytest.mark.parametrize("rate", [0, 0.1, 0.5, 0.9])
 def test_dropout_keeps_one_minus_its_rate(rate):
-    kept = mask(rate)
+    kept = keep_mask(streams.words(streams.key(0, "dropout", 1)), (1, 0, np.arange(100_000)), rate)
     assert abs(kept.mean() - (1 - rate)) <= 5 * np.sqrt(rate * (1 - rate) / kept.size)
 
 
@@ -172,32 +150,15 @@ def test_data_varies_the_examples_trained_on_and_no_other_source(make_spec):
     assert initial[0] == initial[1]
 
 
-def test_run_3_of_algo_equals_run_3_of_algo_impl_in_every_algorithmic_draw(make_spec):
-    assert differing(draws(make_spec("algo", 3)), draws(make_spec("algo_impl", 3))) == {"impl"}
+@pytest.mark.parametrize("variant", ["algo_impl", *ALGORITHMIC])
+def test_run_3_of_a_variant_draws_each_source_that_it_varies_as_run_3_of_algo_does(variant, make_spec):
+    different = {"impl"} if variant == "algo_impl" else {*ALGORITHMIC} - {variant}
+    assert differing(draws(make_spec("algo", 3)), draws(make_spec(variant, 3))) == different
 
 
-@pytest.mark.parametrize("source", ALGORITHMIC)
-def test_run_3_of_a_single_source_draws_it_as_run_3_of_algo_does(source, make_spec):
-    assert differing(draws(make_spec("algo", 3)), draws(make_spec(source, 3))) == set(ALGORITHMIC) - {source}
-
-
-def test_reduction_order_gives_the_same_batches_and_masks_in_another_order(make_spec):
-    still, moved = (plan_epoch(make_spec(variant, 2), EXAMPLES, 0) for variant in ("control", "impl"))
-    assert (np.sort(still.order) == np.sort(moved.order)).all()
-    assert (still.order != moved.order).any(axis=1).all()
-    for name in ("order", "offsets", "flips"):
-        assert (in_slots(moved, getattr(moved, name)) == getattr(still, name)).all()
-    # Of a layer of six elements.
-    masks = [
-        keep_mask(
-            plan.dropout,
-            (np.arange(len(plan.order))[:, None, None], 0, plan.slots[..., None] * 6 + np.arange(6)),
-            0.5,
-        )
-        for plan in (still, moved)
-    ]
-    assert (masks[0] != masks[1]).any()
-    assert (in_slots(moved, masks[1]) == masks[0]).all()
+def test_reduction_order_moves_examples_in_every_batch(make_spec):
+    plan = plan_epoch(make_spec("impl", 2), EXAMPLES, 0)
+    assert (plan.slots != np.arange(plan.slots.shape[1])).any(axis=1).all()
 
 
 def shares(stream, count):
@@ -226,69 +187,20 @@ def with_recipe(spec, **changes):
     return Spec.read(spec.json | {"recipe": spec.recipe | changes})
 
 
-def rates(epoch, steps=4, **recipe):
-    defaults = {
-        "epochs": 10,
-        "learning_rate": 0.8,
-        "schedule": "constant",
-        "step_epochs": 3,
-        "step_factor": 0.5,
-        "cycles": 1,
-    }
-    found = learning_rates(defaults | {"warmup_epochs": 0} | recipe, steps, epoch)
-    assert found.dtype == np.float32
-    return found.tolist()
-
-
-def close(*values):
-    return pytest.approx(values, rel=1e-6)
-
-
-@pytest.mark.parametrize(("epoch", "rate"), [(0, 0.8), (4, 0.8), (5, 0.4), (6, 0.4), (7, 0.2), (99, 0.2)])
-def test_steps_come_after_the_epochs_of_a_list_and_no_more(epoch, rate):
-    assert rates(epoch, schedule="step", step_epochs=[5, 7], epochs=100) == close(*[rate] * 4)
-
-
-@pytest.mark.parametrize(
-    ("epoch", "expected"),
-    [
-        # cos(pi * progress / 2 epochs) at progress 0, 1/3, 2/3 and at 1, 4/3, 5/3.
-        (0, [0.8, 0.4 * (1 + np.sqrt(3) / 2), 0.4 * 1.5]),
-        (1, [0.4, 0.4 * 0.5, 0.4 * (1 - np.sqrt(3) / 2)]),
-    ],
-)
-def test_a_cosine_falls_from_the_highest_rate_towards_zero(epoch, expected):
-    assert rates(epoch, 3, epochs=2, schedule="cosine") == close(*expected)
-
-
-def test_each_cycle_is_a_whole_training_of_its_length_with_its_own_warm_up():
-    recipe = {"schedule": "cosine", "warmup_epochs": 1.5}
-    alone = [rates(epoch, epochs=4, **recipe) for epoch in range(4)]
-    assert [rates(epoch, epochs=12, cycles=3, **recipe) for epoch in range(12)] == 3 * alone
-    assert alone[0] < alone[1]
-    assert alone[3][-1] < 0.02
-
-
 def test_a_plain_warm_up_begins_at_zero_and_the_schedule_after_it():
-    recipe = {"epochs": 4, "schedule": "cosine", "warmup": "plain", "warmup_epochs": 1.5}
-    assert rates(0, **recipe) == close(0.0, 0.8 / 6, 0.8 / 3, 0.4)
+    recipe = {"epochs": 4, "learning_rate": 0.8, "schedule": "cosine", "warmup": "plain", "warmup_epochs": 1.5}
+    rates = np.concatenate([learning_rates(recipe, 4, epoch) for epoch in (0, 1)])
+    assert rates.dtype == np.float32
     # At 1.5 epochs the line ends; then half the cosine of the whole way.
-    expected = [0.8 / 1.5, 0.8 * 1.25 / 1.5, 0.8, 0.4 * (1 + np.cos(np.pi * 1.75 / 4))]
-    assert rates(1, **recipe) == close(*expected)
-
-
-def test_the_last_incomplete_batch_is_left_out_and_each_epoch_leaves_out_others(spec):
-    plans = [plan_epoch(spec, EXAMPLES, epoch) for epoch in (0, 1)]
-    for plan in plans:
-        assert plan.order.shape == plan.flips.shape == plan.slots.shape == plan.offsets.shape[:2] == (6, 8)
-        assert plan.rates.shape == (6,)
-        assert len(set(plan.order.ravel())) == 48
-        assert set(plan.order.ravel()) < set(range(EXAMPLES))
-    assert set(plans[0].order.ravel()) != set(plans[1].order.ravel())
+    expected = [0.0, 0.8 / 6, 0.8 / 3, 0.4, 0.8 / 1.5, 0.8 * 1.25 / 1.5, 0.8, 0.4 * (1 + np.cos(np.pi * 1.75 / 4))]
+    assert rates.tolist() == pytest.approx(expected, rel=1e-6)
 
 
 def test_an_incomplete_batch_that_is_kept_trains_the_examples_that_would_be_left_out(spec):
     left, kept = (plan_epoch(with_recipe(spec, **keys), EXAMPLES, 1) for keys in ({}, {"last_batch": "kept"}))
+    # Each epoch leaves out others.
+    assert {*left.order.ravel()} != {*plan_epoch(spec, EXAMPLES, 0).order.ravel()}
+    assert left.rates.shape == (6,)
     assert (left.rest, [part.order.shape for part in kept.parts()]) == (None, [(6, 8), (1, 2)])
     for name in ("order", "offsets", "flips", "slots"):
         assert (getattr(left, name) == getattr(kept, name)).all()
@@ -320,11 +232,6 @@ def test_repeated_data_fill_the_last_batch_with_the_next_pass_which_goes_on_from
     assert [*epochs[1].rates] == [*learning_rates(repeated.recipe, 7, 1)]
 
 
-def test_a_batch_larger_than_the_set_is_one_line(spec, refused):
-    line = refused(plan_epoch, with_recipe(spec, batch_size=51), EXAMPLES, 0)
-    assert line == "recipe digits: batch_size: found 51; at most the 50 training examples"
-
-
 # Models: a user's builders, and initial weights, one of them moved by one ulp
 
 
@@ -333,24 +240,14 @@ GOOD = "def build(input_shape, classes, width=32, *, depth):\n    pass\n"
 
 
 @pytest.fixture
-def models(tmp_path, monkeypatch):
+def models(here):
     """A study's models: one of this source in the folder that the study runs in."""
-    monkeypatch.chdir(tmp_path)
 
     def write(source, options):
-        (tmp_path / f"{MODULE}.py").write_text(source)
+        (here / f"{MODULE}.py").write_text(source)
         return {"mine": {"builder": f"{MODULE}:build", "options": options}}
 
     return write
-
-
-def refusal(models):
-    """The line that refuses a model, or nothing."""
-    try:
-        require_builders(models, "study.yaml")
-    except BadInput as error:
-        return str(error)
-    return ""
 
 
 @pytest.mark.parametrize(
@@ -363,7 +260,7 @@ def refusal(models):
     ],
 )
 def test_a_builder_that_may_be_right_is_planned(models, source, options):
-    assert refusal(models(source, options)) == ""
+    assert require_builders(models(source, options), "study.yaml") is None
 
 
 @pytest.mark.parametrize(
@@ -482,3 +379,200 @@ def test_only_trained_kernels_are_moved_each_weight_as_likely_as_any_other():
     # Chi-square with 99 degrees of freedom: five standard deviations.
     assert np.square(drawn - 20).sum() / 20 < 99 + 5 * np.sqrt(2 * 99)
     assert abs(np.mean([move.up for move in MOVES]) - 0.5) < 5 * np.sqrt(0.25 / len(MOVES))
+
+
+# What is read of runs, and their checkpoints: as they were written, or refused in one line
+
+
+def test_a_whole_run_is_read(make_run):
+    record = Path(make_run(2))
+    run = runs.read(record)
+    assert (run.seed, run.diverged) == (2, False)
+    assert list(run.weights()) == ["a/kernel", "a/bias"]
+    assert run.trained_vector().tolist() == [3.0] * 6 + [0.0] * 3
+    assert [row["epoch"] for row in run.history()] == ["1", "2", "3"]
+    # The vector has the trainable tensors only, and files are found beside the record, wherever it was moved.
+    weights = arrays.read_npz(record.parent / "weights.npz")
+    arrays.write_npz(record.parent / "weights.npz", {"bn/moving_mean": np.ones(5, np.float32), **weights})
+    moved = record.parent.rename(record.parents[1] / "moved") / record.name
+    assert runs.read(moved).trained_vector().size == 9
+    assert files.read_json(moved) == runs.read(moved).record
+
+
+def trained(dtype):
+    return lambda parts: parts["final"].update({"a/bias": np.zeros(3, dtype)})
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (trained("<U3"), "a/bias: found <U3; numbers, as train has"),
+        (trained(">f4"), "a/bias: found >f4; numbers, as train has"),
+        (trained(int), "a/bias: found int64 of shape (3,); floats, since it was trained"),
+        (lambda parts: parts["final"].pop("a/bias"), "a/bias: no such tensor; every tensor of run.json"),
+        (None, "damaged or truncated ("),
+    ],
+    ids=["texts", "another byte order", "integers", "missing", "truncated"],
+)
+def test_weights_that_train_cannot_have_written_are_one_line(change, says, make_run, refused):
+    record = Path(make_run(1, change))
+    if not change:
+        weights = record.with_name("weights.npz")
+        weights.write_bytes(weights.read_bytes()[:-10])
+    line = refused(runs.read(record).trained_vector)
+    assert line.startswith(f"{record.with_name('weights.npz')}: {says}")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        *(({key: ...}, f"{key}: no such key; the record that train wrote") for key in ("spec", "status", "trainable")),
+        ({"spec": None}, "spec: found null; a mapping"),
+        ({"status": "x"}, 'status: found "x"; expected one of completed, diverged'),
+        ({"epochs": -1}, "epochs: found -1; expected an integer from 1 to 2147483647"),
+        ({"epochs": 4}, "epochs: found 4; at most the 3 of its recipe"),
+        ({"seconds": {"training": -1}}, "seconds.training: found -1; expected a number from 0 up"),
+        ({"observed": {"versions": -1}}, "observed.versions: found -1; a mapping"),
+    ],
+)
+def test_a_record_of_other_types_is_one_line(change, says, make_run, refused):
+    def edit(parts):
+        parts["record"]["spec"]["recipe"]["epochs"] = 3
+        changed = parts["record"] | change
+        parts["record"] = {key: value for key, value in changed.items() if value is not ...}
+
+    record = make_run(1, edit)
+    assert refused(runs.read, record).startswith(f"{record}: {says}")
+
+
+# Checkpoints: read as they were written, or not at all
+
+
+IDENTITY = {
+    "engine": "tensorflow",
+    "spec": "a",
+    "data": "b",
+    "code": "c",
+    "device": "cpu",
+    "versions": {"tensorflow": "1"},
+}
+STATE = State(
+    {"conv/kernel": np.arange(12, dtype=np.float32).reshape(3, 4) / 7, "bn/moving_mean": np.zeros(3, np.float32)},
+    {"m": {"conv/kernel": np.full((3, 4), 0.1, np.float32)}, "loss_scale": {"left_out": np.array(3, np.int32)}},
+    42,
+)
+BLANK = State(
+    {path: np.zeros_like(tensor) for path, tensor in STATE.weights.items()},
+    {slot: {path: np.zeros_like(one) for path, one in tensors.items()} for slot, tensors in STATE.slots.items()},
+    0,
+)
+SNAPSHOTS = [{path: tensor + epoch for path, tensor in STATE.weights.items()} for epoch in (1, 2)]
+RECORDED = [STATE.weights | {"logits": np.full((5, 2), step, np.float32)} for step in (0, 1, 2)]
+ROW = {
+    "epoch": 1,
+    "train_loss": 0.1 + 0.2,
+    "train_accuracy": 0.5,
+    "test_loss": 1.5,
+    "test_accuracy": 0,
+    "learning_rate": 1e-3,
+    "seconds": 0.25,
+    "weights_sha256": "ff",
+    "tensors_sha256": "f f",
+    "draws_sha256": "aa",
+}
+PROGRESS = Progress(
+    STATE,
+    [ROW],
+    {"training": 1 / 3},
+    [1],
+    SNAPSHOTS,
+    RECORDED,
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "checkpoints" / "1.npz"
+
+
+def read(path, identity=IDENTITY):
+    return Checkpoints(path, identity).read()
+
+
+def write(path, progress=PROGRESS):
+    kept = Checkpoints(path, IDENTITY)
+    kept.last -= checkpoints.SECONDS_BETWEEN
+    kept.write(lambda: progress)
+    return path
+
+
+@pytest.fixture
+def written(path):
+    """A checkpoint that lies there."""
+    return write(path)
+
+
+def tensors(state, snapshots=()):
+    groups = {"weights": state.weights, **state.slots, **dict(enumerate(snapshots))}
+    return {
+        (group, name): (array.dtype, array.shape, array.tobytes())
+        for group, named in groups.items()
+        for name, array in named.items()
+    }
+
+
+def test_what_is_read_is_what_was_written_bit_for_bit(written):
+    found = read(written)
+    assert found[1:4] == PROGRESS[1:4]
+    assert found.state.step == 42
+    assert list(found.state.weights) == list(STATE.weights)
+    assert tensors(found.state, found.snapshots) == tensors(STATE, SNAPSHOTS)
+    assert tensors(BLANK, found.recorded) == tensors(BLANK, RECORDED)
+
+
+def test_nothing_is_written_before_its_time(path, capsys):
+    Checkpoints(path, IDENTITY).write(lambda: pytest.fail("a short run pays nothing"))
+    assert not path.exists()
+    # A run without a checkpoint starts fresh and says nothing.
+    assert read(path) is None
+    assert capsys.readouterr().err == ""
+
+
+def starts_anew(path, capsys, identity=IDENTITY):
+    assert read(path, identity) is None
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith(f"toolnoise: {path}: ")
+    assert said.endswith("; training starts over\n")
+    return said
+
+
+@pytest.mark.parametrize("key", IDENTITY)
+def test_a_checkpoint_of_something_else_is_never_used(key, written, capsys):
+    told = f"found {IDENTITY[key]!r}, from another run; expected 'another'" if key in NAMES else "from another run"
+    assert f": {key}: {told}" in starts_anew(written, capsys, IDENTITY | {key: "another"})
+
+
+def test_a_truncated_checkpoint_and_a_flipped_bit_anywhere_are_noticed(written, capsys):
+    content = written.read_bytes()
+    for share in (0, 0.1, 0.5, 0.9, 0.999):
+        written.write_bytes(content[: int(len(content) * share)])
+        assert "training starts over" in starts_anew(written, capsys), share
+    # Every byte of the header, and some of each part.
+    places = [*range(100), *range(100, len(content), 7)]
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        written.write_bytes(bytes(damaged))
+        assert read(written) is None, place
+    assert capsys.readouterr().err.count("training starts over") == len(places)
+
+
+def test_a_full_disk_is_reported_and_does_not_end_the_run(path, monkeypatch, capsys):
+    def refuse(*_arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoints.arrays, "pack", refuse)
+    write(path)
+    assert list(path.parent.iterdir()) == []
+    assert "no checkpoint (no space is left on the disk)" in capsys.readouterr().err

@@ -8,13 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import streams
 from toolnoise.base import arrays
 from toolnoise.engines import formulas
 
 pytestmark = pytest.mark.long
 
-RATE = 0.4
 # Of the largest value: what sums of some hundred products of float32 are off by (24 at most where it was tried).
 # TensorFlow's batch normalisation takes an approximate reciprocal square root, which is 5.7e-6 off on an AMD EPYC.
 ROUNDING = 64 * np.finfo(np.float32).eps
@@ -72,31 +70,46 @@ def test_initial_weights_and_draws_are_the_same_bits_on_every_framework(control)
         assert set(trained.record["observed"]["versions"]) == {framework, "keras", "numpy"}
 
 
-# TensorFlow's runs stand beside each other in test_replicates.py.
-@pytest.mark.parametrize("framework", ["jax", "torch"])
-def test_control_repeats_bit_for_bit_and_noise_does_not(framework, smooth, control, skip_without):
-    skip_without(framework)
-    again, noisy = smooth[framework].train("control", 2), smooth[framework].train("impl", 2)
-    assert again.weight_bytes == control[framework].weight_bytes
-    assert again.digests == control[framework].digests
-    assert noisy.weight_bytes != again.weight_bytes
-    assert noisy.record["initial_sha256"] == again.record["initial_sha256"]
+def with_margin(here, margin):
+    """Lay a border of other pixels around every image of the workshop's data."""
+    found = arrays.read_npz(here.folder / here.data)
+    generator = np.random.default_rng(2)
+    for part in ("train", "test"):
+        inner = found[f"{part}_images"]
+        count, height, width, channels = inner.shape
+        whole = generator.integers(0, 256, (count, height + margin, width + margin, channels), np.uint8)
+        start = margin // 2
+        whole[:, start : start + height, start : start + width] = inner
+        found[f"{part}_images"] = whole
+    arrays.write_npz(here.folder / here.data, found | {"margin": np.array(margin)})
 
 
-@pytest.mark.parametrize("padding", ["zeros", "black"])
-def test_an_augmented_batch_is_the_planned_one_on_every_framework(padding, on_each, reference_batch):
-    recipe = {"crop": 2, "flip": True, "normalise": "cifar10"} | ({"padding": "black"} if padding == "black" else {})
+@pytest.mark.parametrize(
+    ("padding", "margin", "crop"), [("zeros", 0, 2), ("black", 0, 2), ("zeros", 3, 0), ("zeros", 3, 2)]
+)
+def test_an_augmented_batch_is_the_planned_one_on_every_framework(padding, margin, crop, on_each):
+    """Windows of padded images, or of images that are larger than what the network sees."""
+    recipe = {"crop": crop, "flip": True, "normalise": "cifar10"}
+    recipe |= {"padding": "black"} if padding == "black" else {}
     for here in on_each("recorder", {"batch": 32}, size=(6, 8, 3), epochs=2, **recipe).values():
+        if margin:
+            with_margin(here, margin)
         trained, train = here.train("control", 1), here.dataset().train
         plan = here.last_step(trained)
         assert plan.flips.any()
         assert not plan.flips.all()
+        assert (plan.offsets.min(), plan.offsets.max()) == (0, margin + 2 * crop)
         # Black before normalisation, cut out after it; or zeros after it.
-        beyond = ((0, 0), (2, 2), (2, 2), (0, 0))
-        black = replace(train, pixels=np.pad(train.pixels, beyond)).images
+        beyond = ((0, 0), (crop, crop), (crop, crop), (0, 0))
+        black = replace(train, pixels=np.pad(train.pixels, beyond), margin=0).images
         padded = black if padding == "black" else np.pad(train.images, beyond)
-        assert trained.weights["recorder/seen"].tobytes() == reference_batch(padded, plan, 0, margin=4).tobytes()
-        np.testing.assert_allclose(black[0, 0, 0], np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]))
+        batch = []
+        for index, (row, column), flip in zip(plan.order, plan.offsets, plan.flips, strict=True):
+            window = padded[index, row : row + 6, column : column + 8]
+            batch.append(window[:, ::-1] if flip else window)
+        assert trained.weights["recorder/seen"].tobytes() == np.stack(batch).tobytes()
+        if padding == "black":
+            np.testing.assert_allclose(black[0, 0, 0], np.divide([-0.4914, -0.4822, -0.4465], [0.2023, 0.1994, 0.2010]))
 
 
 def test_strides_of_phams_wide_resnet_see_the_same_pixels_on_every_framework(own_workshop, toolings):
@@ -120,21 +133,6 @@ def test_strides_of_phams_wide_resnet_see_the_same_pixels_on_every_framework(own
     assert others and np.ptp(first) > 0
     for other in others:
         np.testing.assert_allclose(first, other, rtol=0, atol=1e-4 * np.abs(first).max())
-
-
-def test_dropout_keeps_what_the_streams_say_on_every_framework(on_each):
-    for here in on_each("dropped", {"batch": 64, "rate": RATE}, batch_size=64, epochs=2).values():
-        trained = here.train("algo", 1)
-        plan = here.last_step(trained)
-        # The second epoch's only step is the second; the images are the first layer to be dropped from.
-        for number, name in enumerate(("first", "second")):
-            seen = trained.weights[f"{name}/seen"]
-            size = int(np.prod(seen.shape[1:]))
-            elements = (plan.slots[:, None] * np.uint32(size) + np.arange(size, dtype=np.uint32)).astype(np.uint32)
-            counters = (np.uint32(2), np.uint32(number), elements)
-            kept = streams.keep_mask(np, plan.dropout, [np.atleast_1d(one) for one in counters], RATE)
-            assert not seen.reshape(len(seen), -1)[~kept].any()
-            assert (seen.reshape(len(seen), -1) != 0).mean() > 0.5
 
 
 def windows(images):
@@ -346,24 +344,17 @@ def test_a_step_that_overflows_is_left_out_on_every_framework(on_each):
 DRIVER = Path(__file__).parent / "drivers/frameworks.py"
 
 
-@pytest.fixture(scope="module")
-def pooled(run, skip_without, tmp_path_factory):
-    """What the driver prints, from a process of its own: JAX has threads, and other tests fork."""
+def test_max_pooling_has_the_numbers_and_the_bits_of_gradients_of_xla_and_what_is_no_number_stays(
+    run, skip_without, tmp_path
+):
+    """In a process of its own: JAX has threads, and other tests fork."""
     skip_without("jax")
     variables = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    done = run(tmp_path_factory.mktemp("kernels"), sys.executable, DRIVER, "jax_pooling", env=variables)
+    done = run(tmp_path, sys.executable, DRIVER, "jax_pooling", env=variables)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_numbers_and_the_bits_of_gradients_are_those_of_xla(pooled):
+    pooled = json.loads(done.stdout)
     assert pooled["agreement"] == [True] * 8
-
-
-def test_what_is_no_number_stays(pooled):
     assert pooled["holes"] == [[[[True], [True]]]]
-
-
-def test_keras_pools_with_it_and_other_windows_as_before(pooled):
+    # Keras pools with it, and other windows as before.
     assert pooled["by it"] == [[[[5], [7]], [[13], [15]]]]
     assert pooled["others"] == [True, True]

@@ -24,7 +24,7 @@ from toolnoise.stats import draws
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.expected import METRICS
-from toolnoise.study.remedies import SETS, remedies
+from toolnoise.study.remedies import PLAIN, SETS, remedies
 
 LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 
@@ -112,27 +112,15 @@ def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order_and_no_
 LAYERED = Cell("m", "d", "h", "algo")
 
 
-@pytest.fixture
-def dumped_layers(tmp_path):
-    """Write a dump of two layers of some runs, the second of which diverged; returns its two paths."""
-
-    def make(runs=4, **about):
-        draws = np.random.Generator(np.random.Philox(3))
-        stack = np.stack([[gram(draws.normal(size=(6, columns))) for columns in (4, 9)] for _ in range(runs)])
-        stack[1] = np.nan
-        grams, index = tmp_path / "algo.npy", tmp_path / "algo.json"
-        arrays.write_npy(grams, stack)
-        seeds = list(range(1, runs + 1))
-        diverged = [seed == 2 for seed in seeds]
-        told = {"layers": ["a", "b"], "seeds": seeds, "diverged": diverged, "shape": list(stack.shape)}
-        files.write_json(index, told | about)
-        return grams, index
-
-    return make
-
-
-def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped_layers, tmp_path):
-    layers.measure(LAYERED, *dumped_layers(), out=tmp_path / "out.csv")
+def test_a_diverged_run_is_left_out_and_counted_as_missing(tmp_path):
+    draws = np.random.Generator(np.random.Philox(3))
+    stack = np.stack([[gram(draws.normal(size=(6, columns))) for columns in (4, 9)] for _ in range(4)])
+    stack[1] = np.nan
+    grams, index = tmp_path / "algo.npy", tmp_path / "algo.json"
+    arrays.write_npy(grams, stack)
+    about = {"layers": ["a", "b"], "seeds": [1, 2, 3, 4], "diverged": [False, True, False, False]}
+    files.write_json(index, about | {"shape": list(stack.shape)})
+    layers.measure(LAYERED, grams, index, out=tmp_path / "out.csv")
     rows = metric_files.read(tmp_path / "out.csv", LAYERS)
     assert rows[["layer", "metric"]].to_numpy().tolist() == [
         [layer, metric] for layer in ("a", "b") for metric in ("cka", "cka_debiased")
@@ -144,7 +132,6 @@ def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped_layers, tmp_pa
 
 
 PICTURES, KINDS, SNAPSHOTS, MARGIN = 23, 3, 3, 2
-EDGE = 16  # as far as any view is shifted
 PIXEL_DRAWS = np.random.Generator(np.random.Philox(3))
 PIXELS = PIXEL_DRAWS.integers(0, 256, (PICTURES, 8, 7, 2), np.uint8)
 TEST = Split(PIXELS, np.arange(PICTURES) % KINDS, normalise="per-image", margin=MARGIN)
@@ -178,43 +165,28 @@ ALL_RUNS = {
 }
 
 
-@pytest.fixture
-def dumped_remedies(tmp_path, monkeypatch, make_spec):
-    """Dump three runs, of which the second diverged; return the two files."""
-    data = Data(TEST, TEST, tuple("abc"), (), "")
-    network = prediction_dump.Predictor(Dense(), (), data, {"device": "none"})
-    monkeypatch.setattr(prediction_dump, "build", lambda *_: network)
-    monkeypatch.setattr(runs, "read", ALL_RUNS.get)
-    monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts
-
-    def dump(names=NAMES):
-        logits, index = tmp_path / "cell.npy", tmp_path / "cell.json"
-        remedy_dump.dump(make_spec("impl", 1, "noisy"), list(names), "", list(ALL_RUNS), logits=logits, index=index)
-        return logits, index
-
-    return dump
-
-
 def plainly(run, name):
-    """The logits of a run under a remedy: a loop over snapshots and views, one mean."""
+    """The logits of a run under a remedy: a loop over snapshots and views (tests/papers/test_remedies.py), one mean."""
     snapshots, sets = run.snapshots(), name.removeprefix("snapshots").removeprefix("+")
-    members = SETS[sets] if sets else [(0, 0, False)]
     engine, found = Dense(), []
     for weights in snapshots if name.startswith("snapshots") else snapshots[-1:]:
         engine.kernel = weights["kernel"]
-        for down, right, mirrored in members:
-            padded = np.pad(TEST.images, ((0, 0), (EDGE, EDGE), (EDGE, EDGE), (0, 0)))
-            top, left = EDGE + MARGIN // 2 + down, EDGE + MARGIN // 2 + right
-            window = padded[:, top : top + 6, left : left + 5]
-            images = window[:, :, ::-1] if mirrored else window
+        for _, images in remedy_dump.each_view(TEST.images, MARGIN, SETS[sets] if sets else [PLAIN]):
             # In the parts that the dump was made in: einsum may add in another order for another number of images.
             parts = [TEST.showing(images).chosen(slice(start, start + 8)) for start in range(0, PICTURES, 8)]
             found.append(np.concatenate([engine.logits(part) for part in parts]))
     return np.mean(np.array(found, np.float64), axis=0).astype(np.float32)
 
 
-def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(dumped_remedies):
-    found = read_remedied(dumped_remedies()[0])
+def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(tmp_path, monkeypatch, make_spec):
+    data = Data(TEST, TEST, tuple("abc"), (), "")
+    network = prediction_dump.Predictor(Dense(), (), data, {"device": "none"})
+    monkeypatch.setattr(prediction_dump, "build", lambda *_: network)
+    monkeypatch.setattr(runs, "read", ALL_RUNS.get)
+    monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts
+    logits, index = tmp_path / "cell.npy", tmp_path / "cell.json"
+    remedy_dump.dump(make_spec("impl", 1, "noisy"), NAMES, "", list(ALL_RUNS), logits=logits, index=index)
+    found = read_remedied(logits)
     assert found.remedies == NAMES
     assert found.logits.shape == (len(NAMES), 3, PICTURES, KINDS)
     assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])

@@ -12,7 +12,7 @@ from scipy import stats
 from toolnoise.formulas import churn as churn_module
 from toolnoise.formulas import ensembles as module
 from toolnoise.formulas import similarity
-from toolnoise.formulas.accuracy import accuracies, class_accuracies, cross_entropies, predictions
+from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churn, pairwise_churn
 from toolnoise.formulas.ensembles import (
     by_size,
@@ -29,13 +29,14 @@ from toolnoise.papers.layers.dump import gram
 from toolnoise.papers.layers.measure import pairwise_gram_cka
 from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
 
-TWO_RUNS = np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)
-LABELS = np.array([0, 1, 1])
-
 
 def test_accuracy_is_a_fraction_of_all_examples_or_of_those_of_a_class_which_may_have_none():
-    assert accuracies(predictions(TWO_RUNS), LABELS).tolist() == [2 / 3, 0.0]
-    found = class_accuracies(predictions(TWO_RUNS), LABELS, 3)
+    labels = np.array([0, 1, 1])
+    predicted = predictions(
+        np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)
+    )
+    assert accuracies(predicted, labels).tolist() == [2 / 3, 0.0]
+    found = class_accuracies(predicted, labels, 3)
     np.testing.assert_array_equal(found, [[1.0, 0.5, np.nan], [0.0, 0.0, np.nan]])
 
 
@@ -89,13 +90,6 @@ def test_logits_so_far_apart_that_products_vanish_are_worked_out_by_their_logari
     assert found[0, 2] == 0
 
 
-@given(OF_RUNS)
-def test_cross_entropy_equals_its_definition(logits):
-    labels = np.arange(logits.shape[1]) % logits.shape[2]
-    wanted = [cross_entropy(run, labels) for run in logits]
-    np.testing.assert_allclose(cross_entropies(logits, labels), wanted, rtol=1e-12, atol=1e-12)
-
-
 def test_an_ensemble_has_runs_of_its_own_and_the_cross_entropy_of_logits_averaged_in_float64():
     rng = np.random.Generator(np.random.Philox(3))
     labels = rng.integers(0, 4, 200)
@@ -108,21 +102,10 @@ def test_an_ensemble_has_runs_of_its_own_and_the_cross_entropy_of_logits_average
     assert found["cross_entropy_sd"] == pytest.approx(np.std(wanted, ddof=1), rel=1e-9)
 
 
-OUTPUTS = np.random.Generator(np.random.Philox(1)).normal(size=(2, 50, 4))
-SOFTMAX = np.exp(OUTPUTS) / np.exp(OUTPUTS).sum(axis=-1, keepdims=True)
-
-
-@pytest.mark.parametrize(
-    ("scores", "found"),
-    [
-        (OUTPUTS, "logits"),
-        (np.maximum(OUTPUTS, 0) * 3, "logits"),  # after a ReLU
-        (SOFTMAX, "probabilities"),
-        (100 * SOFTMAX, "neither"),  # in percent
-    ],
-)
-def test_the_kind_of_scores_shows_in_their_range_and_their_sums(scores, found):
-    assert kind(scores) == found
+# tests/comparison/test_predictions.py has the others.
+def test_scores_after_a_relu_are_logits():
+    outputs = np.random.Generator(np.random.Philox(1)).normal(size=(2, 50, 4))
+    assert kind(np.maximum(outputs, 0) * 3) == "logits"
 
 
 def correctness(right, crossed):
@@ -144,15 +127,6 @@ def test_each_part_is_the_mean_over_examples(draws, crossed):
     for name in Components._fields:
         assert found[name].value == pytest.approx(np.mean([getattr(one, name).value for one in each]), nan_ok=True)
     assert np.isnan(found["algo"].low) == np.isnan(found["impl"].low) == (draws == 2)
-
-
-PREDICTIONS = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.integers(0, 3))
-
-
-@given(PREDICTIONS)
-def test_churn_equals_its_definition_exactly(predicted):
-    wanted = [[sum(x != y for x, y in zip(a, b, strict=True)) / len(a) for b in predicted] for a in predicted]
-    assert pairwise_churn(predicted).tolist() == wanted
 
 
 def test_churn_of_many_runs_goes_on_over_the_blocks_to_the_last_example(monkeypatch):
@@ -185,18 +159,6 @@ def test_some_examples_at_a_time_give_the_same_bits(predictions):
         parts = ExampleChurn(predictions)
     assert len(parts.camps) == np.count_nonzero((predictions != predictions[0]).any(axis=0))
     np.testing.assert_array_equal(parts(times), whole(times))
-
-
-@given(ANSWERS_OF_RUNS, st.data())
-def test_a_run_drawn_twice_has_no_pair_with_itself(predictions, data):
-    runs = len(predictions)
-    drawn = np.array(
-        data.draw(st.lists(st.integers(0, runs - 1), min_size=2, max_size=6).filter(lambda d: len({*d}) > 1))
-    )
-    pairs = [(i, j) for place, i in enumerate(drawn) for j in drawn[:place] if i != j]
-    wanted = np.mean([predictions[i] != predictions[j] for i, j in pairs], axis=0)
-    found = ExampleChurn(predictions)(np.bincount(drawn, minlength=runs)[np.newaxis])
-    np.testing.assert_allclose(found[0], wanted, atol=1e-12)
 
 
 def test_the_range_of_churn_is_from_the_difference_of_the_errors_to_their_sum():

@@ -1,4 +1,4 @@
-"""Stability of a cell's runs, how its measures are declared, and the range that no end of an interval leaves."""
+"""Stability of a cell's runs, how its measures are declared, the range that no interval leaves; and draws as units."""
 
 import itertools
 import re
@@ -11,6 +11,9 @@ from numpy.testing import assert_equal
 from scipy import special, stats
 
 from toolnoise import streams
+from toolnoise.base import noise_sources
+from toolnoise.base.spec import Spec
+from toolnoise.comparison import designs
 from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
@@ -25,7 +28,9 @@ from toolnoise.papers.frameworks.pair import cross_tooling
 from toolnoise.papers.language.measure import language
 from toolnoise.papers.layers.measure import layers
 from toolnoise.programs import program_measures
+from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_runs_sd, mean_t
+from toolnoise.study.variants import VARIANTS
 
 STREAM = streams.key(0, "init", 1)
 LABELS = np.arange(60) % 3
@@ -153,41 +158,13 @@ def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
 # Every measure of a cell is declared, and its declaration alone decides on its range and its rule over draws
 
 
-DRAWN = [{"init": run // 3, "impl": run % 3} for run in range(12)]
-FEW_LABELS = np.arange(40) % 2
-GROUPS = {"some": np.arange(40) < 25}
-CELL_LOGITS = np.random.default_rng(1).normal(size=(12, 40, 2)).astype(np.float32)
-
-
-def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
-    together = grouped(DRAWN)
-    predicted, vectors = predictions(CELL_LOGITS), np.random.default_rng(2).normal(size=(12, 7))
-    weights = [apart(vectors[some]) for some in together.groups]
-    of_draws = list(zip(together.groups, weights, strict=True))
-    given = FEW_LABELS, 2, GROUPS
-    found = over_draws(
-        [stability(predicted[some], *given, mine, STREAM, scores=CELL_LOGITS[some]) for some, mine in of_draws]
-    )
-    found += of_all_draws(predicted, *given, together.groups, found)
-    found += variance_components.rows(predicted, FEW_LABELS, together.table, together.crossed)
-    everyone = {"all": np.ones(40, bool)}
-    for how, numbers in (
-        (program_measures.Errors(FEW_LABELS), CELL_LOGITS[:, :, 0]),
-        (program_measures.Losses(), np.abs(CELL_LOGITS[:, :, 0])),
-    ):
-        found += over_draws([program_measures.stability(how, numbers[some], everyone, mine) for some, mine in of_draws])
-    assert {metric for metric, *_ in found} | {"n_draws"} == METRICS.keys()
-    for metric, _, estimate in found:
-        np.testing.assert_equal(estimate.within(*METRICS[metric].range), estimate, metric)
-
-
 def over_draws_of(metric, declared, *found):
     ((*_, estimate),) = over_draws([[(metric, "all", of_draw)] for of_draw in found], declared)
     return estimate
 
 
 def test_a_measure_that_nobody_declared_is_an_error_and_a_program_declares_its_own():
-    found = [Estimate(value, np.nan, np.nan) for value in (0.1, 0.2)]
+    found = [Estimate(value) for value in (0.1, 0.2)]
     with pytest.raises(KeyError, match="unheard_of"):
         over_draws_of("unheard_of", METRICS, *found)
     with pytest.raises(KeyError, match="unheard_of"):
@@ -195,7 +172,7 @@ def test_a_measure_that_nobody_declared_is_an_error_and_a_program_declares_its_o
     assert set(USUAL) <= labels().keys(), "the usual columns of the page"
     # Those of a training program may have any name.
     declared = program_measures.declared_as(["accuracy", "loss_sd_ratio"])
-    found = [Estimate(value, np.nan, np.nan) for value in (93.5, 91.0, 92.0)]
+    found = [Estimate(value) for value in (93.5, 91.0, 92.0)]
     for metric in ("accuracy_mean", "loss_sd_ratio_mean"):
         assert over_draws_of(metric, declared, *found) == mean_t(np.array([93.5, 91.0, 92.0]))  # in per cent
 
@@ -312,6 +289,23 @@ def test_a_churn_at_the_end_of_its_range_is_there_after_rounding_too(shape):
     assert not (found > 1).any()
 
 
+def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
+    cell = Cell(1, 4, 3, 40)
+    found, everyone = [*cell.rows()], {"all": np.ones(40, bool)}
+    for how, numbers in (
+        (program_measures.Errors(cell.labels), cell.logits[:, :, 0]),
+        (program_measures.Losses(), np.abs(cell.logits[:, :, 0])),
+    ):
+        of_draws = [
+            program_measures.stability(how, numbers[some], everyone, apart(cell.weights[some]))
+            for some in cell.together.groups
+        ]
+        found += [(metric, estimate) for metric, _, estimate in over_draws(of_draws)]
+    assert {metric for metric, _ in found} | {"n_draws"} == METRICS.keys()
+    for metric, estimate in found:
+        np.testing.assert_equal(estimate.within(*METRICS[metric].range), estimate, metric)
+
+
 def test_an_estimate_beyond_the_range_is_the_end_of_its_interval():
     # Two runs of which one is always right: the sample SD is the root of a half.
     value = np.sqrt(0.5)
@@ -334,3 +328,108 @@ def test_an_estimate_beyond_the_range_is_the_end_of_its_interval():
 )
 def test_an_effect_of_a_claim_stays_in_the_range_of_its_measure_in_the_unit_in_which_it_is_told(claim, limits):
     assert scale_of(claim, STUDY).limits == limits
+
+
+# Draws: what is independent for every combination of variants, and how a measure of one draw becomes one of all
+
+
+def spec_of(varying, noise, **more):
+    hardware = {"name": "cpu", "engine": "tensorflow", "impl_noise": noise}
+    parts = {"model": {"name": "m"}, "recipe": {}, "hardware": hardware, "variant": {"name": "v", "varying": varying}}
+    return Spec.read({"study_seed": 0, "seed": 0, **parts, **more})
+
+
+def drawn(variant, seeds, noise="reduction-order", **more):
+    """The draws of runs of a variant, as a dump has them."""
+    found = noise_sources.draws(spec_of(VARIANTS[variant], noise, **more), seeds)
+    return [{source: numbers and numbers[run] for source, numbers in found.items()} for run in range(len(seeds))]
+
+
+FREE = ("algo", "algo_impl")  # variants that fix no algorithmic source
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations_with_replacement(VARIANTS, 2)))
+def test_units_of_two_variants_are_their_common_algorithmic_draws(one, other):
+    seeds = [1, 2, 3, 4, 5]
+    a, b = draws.units(drawn(one, seeds), drawn(other, seeds))
+    both_free = one in FREE and other in FREE
+    if both_free:
+        np.testing.assert_array_equal(a, b)  # paired: run s of one belongs to run s of the other
+    for units, name, beside in ((a, one, other), (b, other, one)):
+        # One draw, unless every algorithmic source varies and the other does not tie the runs together.
+        tied = beside in noise_sources.ALGORITHMIC
+        assert len(set(units)) == (5 if name in FREE and not tied else 1), (name, beside)
+
+
+def test_data_has_a_draw_only_where_it_may_vary_and_then_one_of_its_own_in_every_run():
+    assert "data" not in drawn("algo_impl", [1])[0]
+    assert [run["data"] for run in drawn("data", [1, 2])] == [1, 2]
+    # Run 1 of two draws trains on two samples, as its seed says, so draws stay units.
+    several = drawn("data", [10001, 10002, 20001], draw=1)
+    assert [run["data"] for run in several] == [10001, 10002, 20001]
+    assert draws.units(several)[0].tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "way", "compared", "shared"),
+    [
+        ([0, 1, 2], [0, 1, 2], "paired", ([0, 1, 2], [0, 1, 2]), 3),
+        ([0, 1, 2, 3], [1, 1, 2, 4], "partly paired", ([1, 2, 0, 3], [1, 2, 4]), 2),
+        ([0, 1], [2, 3, 3], "two draws", ([0, 1], [2, 3]), 0),
+        ([0, 1, 2], [3, 4, 5], "independent", ([0, 1, 2], [3, 4, 5]), 0),
+        ([0, 1, 2], [2, 3, 4], "partly paired", ([2, 0, 1], [2, 3, 4]), 1),
+        ([0, 1, 2], [3, 3], "one draw", ([0, 1, 2], [3]), 0),
+        ([0, 0], [0], "one draw", ([0], [0]), 1),
+    ],
+)
+def test_the_design_follows_from_the_units_of_both_arms(a, b, way, compared, shared):
+    found = designs.design(np.array(a), np.array(b))
+    assert (found.way, found.shared) == (way, shared)
+    assert (found.units_a.tolist(), found.units_b.tolist()) == compared
+
+
+def test_a_source_that_a_training_does_not_use_ties_no_runs_together():
+    spec = spec_of(["init", "shuffle"], "native")
+
+    def units(unused):
+        found = noise_sources.draws(spec, [1, 2, 3], unused)
+        return draws.units(
+            [{source: numbers and numbers[run] for source, numbers in found.items()} for run in range(3)]
+        )[0].tolist()
+
+    # The recipe of the authors' code has neither augmentation nor dropout, which their ALGO would fix.
+    assert units(["augment", "dropout"]) == [0, 1, 2]
+    assert units(["augment"]) == [0, 0, 0]
+
+
+def test_noise_has_its_interval_over_draws_on_a_logarithmic_scale():
+    found = over_draws_of("churn", METRICS, *(Estimate(value) for value in (0.005, 0.0, 0.015, 0.006)))
+    assert found == pytest.approx((0.0065, 0.0011, 0.0383), abs=1e-4)
+    variances = over_draws_of("accuracy_sd", METRICS, *(Estimate(value) for value in (0.005, 0.0, 0.015, 0.006)))
+    assert variances.value == pytest.approx(np.sqrt((0.005**2 + 0.015**2 + 0.006**2) / 4))
+    assert 0 < variances.low < variances.value / 2
+    assert variances.high > variances.value * 2
+    # Where only the mean level differs between draws, it is Student's.
+    accuracies = np.array([0.95, 0.96, 0.94])
+    assert over_draws_of("accuracy_mean", METRICS, *(Estimate(value) for value in accuracies)) == mean_t(accuracies)
+
+
+@pytest.mark.parametrize("metric", ["churn", "accuracy_sd", "cka"])
+def test_two_draws_have_no_interval(metric):
+    assert_equal(over_draws_of(metric, METRICS, Estimate(0.1, 0, 1), Estimate(0.2, 0, 1))[1:], (np.nan, np.nan))
+
+
+def test_the_ratio_of_sds_is_that_of_the_reported_sds():
+    logits = np.random.default_rng(3).normal(size=(12, 60, 3)).astype(np.float32)
+    labels, groups = np.arange(60) % 3, {"some": np.arange(60) < 20}
+    # In one draw all runs are right on class 1: the mean of the ratios' logarithms over draws is undefined.
+    logits[:4, labels == 1] += 99 * np.eye(3, dtype=np.float32)[1]
+    drawn = grouped([{"init": run // 4} for run in range(12)])
+    weights = apart(np.ones((4, 3)))
+    predicted = predictions(logits)
+    rows = over_draws([stability(predicted[some], labels, 3, groups, weights, 1) for some in drawn.groups])
+    rows += of_all_draws(predicted, labels, 3, groups, drawn.groups, rows)
+    found = {(metric, group): estimate for metric, group, estimate in rows}
+    for group in ("0", "1", "2", "some"):
+        ratio = found["accuracy_sd_ratio", group].value
+        assert ratio == pytest.approx(found["accuracy_sd", group].value / found["accuracy_sd", "all"].value)

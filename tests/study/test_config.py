@@ -124,6 +124,10 @@ BAD_FILES = {
         "line 10: found the tag tag:yaml.org,2002:python",
     ),
     "unknown alias": (GRID + "seed: *seed\n", "found undefined alias"),
+    "no date": (GRID + "seed: !!timestamp 2020-99-99\n", "line 10: found the tag tag:yaml.org,2002:timestamp"),
+    "tab": (GRID + "\tseed: 1\n", "line 10: found character '\\t'"),
+    "two documents": (f"{GRID}---\n{GRID}", "line 10: but found another document"),
+    "deep": (f"{GRID}seed: {'[' * 3000}\n", "maximum recursion depth exceeded"),
     "date": (GRID + "seed: 2026-10-21\n", "line 10: found 2026-10-21; allowed: "),
     "circle": (GRID + "models: &all {mine: *all}\n", "more than 1000000 values, with each alias in full"),
     "bomb": (
@@ -296,13 +300,6 @@ def test_what_the_manual_has_commented_out_is_valid_too(manual, built):
 STUDY = "study: mine\ngrid: []\n"
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """An empty folder to work in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def put_files(folder, *names, text=STUDY):
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -318,34 +315,34 @@ def put_files(folder, *names, text=STUDY):
         (["mine.yaml", "results/other/study.json"], "mine.yaml"),
     ],
 )
-def test_the_only_study_file_of_a_folder_is_found_and_config_yaml_last(folder, names, found):
-    put_files(folder, *names)
-    put_files(folder, "environment.yaml", text="name: x\n")
+def test_the_only_study_file_of_a_folder_is_found_and_config_yaml_last(here, names, found):
+    put_files(here, *names)
+    put_files(here, "environment.yaml", text="name: x\n")
     assert study_files.to_run() == study_files.to_read() == found
 
 
 @pytest.mark.parametrize(
     "names", [("one.yaml", "two.yaml"), ("results/one/study.json", "results/two/study.json")], ids=str
 )
-def test_several_studies_are_refused_in_one_line_that_names_them(folder, refused, names):
-    put_files(folder, *names)
+def test_several_studies_are_refused_in_one_line_that_names_them(here, refused, names):
+    put_files(here, *names)
     line = refused(study_files.to_read)
     assert line.startswith("command line: --study: 2 studies in this folder")
     assert line.endswith(", ".join(names))
 
 
-def test_a_folder_without_a_study_is_refused_and_results_alone_can_be_read_and_not_run(folder, refused):
+def test_a_folder_without_a_study_is_refused_and_results_alone_can_be_read_and_not_run(here, refused):
     assert "toolnoise init" in refused(study_files.to_read)
-    put_files(folder, "results/mine/study.json")
+    put_files(here, "results/mine/study.json")
     assert study_files.to_read() == "results/mine/study.json"
     assert "no study in this folder" in refused(study_files.to_run)
 
 
 @pytest.fixture
-def configs(folder):
+def configs(here):
     """Two configurations, one of which has a number that YAML 1.1 changes."""
-    (folder / "good.yaml").write_text("study: a\n")
-    (folder / "bad.yaml").write_text("study: a\nseed: 010\n")
+    (here / "good.yaml").write_text("study: a\n")
+    (here / "bad.yaml").write_text("study: a\nseed: 010\n")
 
 
 @pytest.mark.parametrize(

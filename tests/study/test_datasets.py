@@ -389,13 +389,9 @@ def folder(tmp_path_factory, photographs):
 
 
 @pytest.fixture
-def entry(folder):
+def path(folder, tmp_path):
     files = {part: {"path": str(folder / part)} for part in ("train", "test")}
-    return {"reader": "imagenet", "files": files, "image_size": SIDE, "stored_size": "original", "streamed": True}
-
-
-@pytest.fixture
-def path(entry, tmp_path):
+    entry = {"reader": "imagenet", "files": files, "image_size": SIDE, "stored_size": "original", "streamed": True}
     preparation.prepare("photographs", entry, out=tmp_path / "originals.npz", threads=2)
     return tmp_path / "originals.npz"
 
@@ -451,15 +447,13 @@ def test_a_view_of_an_original_is_the_middle_moved_by_pixels_of_what_is_seen(pat
     assert views[image][1].tobytes() == test.images.tobytes()
 
 
-@pytest.fixture
-def spec(make_spec):
-    spec = make_spec("algo_impl", 1)
-    return Spec.read(spec.json | {"recipe": spec.recipe | {"resized_crop": LAW, "crop": 0, "batch_size": 5}})
+def boxed(spec, batch_size):
+    return Spec.read(spec.json | {"recipe": spec.recipe | {"resized_crop": LAW, "crop": 0, "batch_size": batch_size}})
 
 
-def test_a_streamed_part_has_the_planned_boxes_of_its_images(path, folder, spec, monkeypatch):
+def test_a_streamed_part_has_the_planned_boxes_of_its_images(path, folder, make_spec, monkeypatch):
     train = prepared.load(path).train
-    plan = plan_epoch(spec, len(train), 0, train.margin, train.boxes)
+    plan = plan_epoch(boxed(make_spec("algo_impl", 1), 5), len(train), 0, train.margin, train.boxes)
     assert not plan.flips.any()
     assert 0 < (plan.boxes[..., 3] < 0).sum() < plan.order.size
     files = contents(folder, "train")
@@ -479,9 +473,7 @@ def test_shuffling_alone_changes_no_box_and_epochs_and_replicates_change_all(pat
     train = prepared.load(path).train
 
     def by_example(variant, seed, epoch=0):
-        spec = make_spec(variant, seed)
-        spec = Spec.read(spec.json | {"recipe": spec.recipe | {"resized_crop": LAW, "crop": 0, "batch_size": 24}})
-        plan = plan_epoch(spec, len(train), epoch, 0, train.boxes)
+        plan = plan_epoch(boxed(make_spec(variant, seed), 24), len(train), epoch, 0, train.boxes)
         return plan.order.ravel(), plan.boxes.reshape(-1, 4)[np.argsort(plan.order.ravel())], plan.digest()
 
     order, mine, digest = by_example("shuffle", 1)

@@ -51,37 +51,6 @@ def verb(run, installed, folder):
     return start
 
 
-@pytest.fixture
-def without(folder):
-    """The environment of programs for which a package is not installed."""
-
-    def make(name):
-        (folder / "absent").mkdir(exist_ok=True)
-        (folder / f"absent/{name}.py").write_text(
-            f"raise ModuleNotFoundError('No module named {name}', name='{name}')\n"
-        )
-        return {"PYTHONPATH": str(folder / "absent")}
-
-    return make
-
-
-@pytest.fixture
-def plan(run, installed, folder):
-    """Plan the study in that folder with the installed workflow, or do what else Snakemake is asked for."""
-    program = "from toolnoise.base import program; print(program.snakefile())"
-
-    def start(*asked):
-        file = run(folder, installed / "python", "-c", program).stdout.strip()
-        assert Path(file).is_relative_to(installed.parent)
-        command = [installed / "python", "-m", "snakemake", "--snakefile", file, "--configfile", "study.yaml"]
-        done = run(folder, *command, *(asked or ["--dry-run"]))
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert f"workflow specific profile {Path(file).parent}/profiles/default" in done.stderr
-        return done.stdout + done.stderr
-
-    return start
-
-
 def test_the_wheel_has_every_file_of_the_program_and_none_of_its_tests(wheel, checkout):
     folders = [checkout / name for name in ("notebooks", "requirements", "resources", "workflow")]
     files = {path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"}
@@ -172,26 +141,18 @@ def test_what_needs_no_study_needs_no_extra(by_hand, verb, installed):
     assert failures(by_hand(functools.partial(verb, blocked=EXTRAS), installed / "python")) == []
 
 
-def test_tables_and_logs_are_compared_without_an_extra_and_what_needs_one_says_which(
-    verb, run, folder, installed, without
-):
+# tests/commands/test_api.py and tests/comparison/test_eval_logs.py have what a figure and a packed log need.
+def test_tables_and_logs_are_compared_without_an_extra(verb, folder):
     values = {"a": [0.912, 0.921, 0.915, 0.909, 0.918], "b": [0.925, 0.930, 0.921, 0.919, 0.933]}
     for name, column in values.items():
         (folder / f"{name}.csv").write_text("\n".join(["accuracy", *map(str, column)]) + "\n")
     done = verb("compare", "a.csv", "b.csv", "--metric", "accuracy", blocked=EXTRAS)
     interval = ttest_ind(values["b"], values["a"], equal_var=False).confidence_interval()
     assert f"(95 % CI {interval.low:.4f} to {interval.high:.4f}; Welch" in done.stdout, done.stderr
-    program = "import toolnoise as tn; tn.compare_runs('a.csv', 'b.csv', metric='accuracy').plot()"
-    done = run(folder, installed / "python", "-c", program, env=without("matplotlib"))
-    assert done.stderr.endswith("BadInput: matplotlib: not installed; pip install matplotlib seaborn\n")
     with tarfile.open(ROOT / "tests/comparison/eval_logs.tar.xz") as packed:
         packed.extractall(folder, filter="data")
     done = verb("compare", "inspect/a.json", "inspect/b.json", "--metric", "match", blocked=EXTRAS)
     assert "match +8 points (95 % CI -4 to 21; over 12 questions" in done.stdout, done.stderr
-    words = ("compare", "inspect/a.eval", "inspect/b.eval", "--metric", "match")
-    done = run(folder, installed / "toolnoise", *words, env=without("zstandard"))
-    assert done.returncode == 2
-    assert "inspect/a.eval: header.json: is packed with Zstandard; pip install zstandard; or " in done.stderr
 
 
 def interpreter(version):
@@ -230,10 +191,21 @@ def test_a_study_is_examined_and_estimated_without_an_extra_and_planned_with_the
 
 
 def test_what_a_clone_has_made_is_up_to_date_clean_and_reported_for_the_installed_program(
-    plan, verb, folder, small_study
+    verb, run, installed, folder, small_study
 ):
     # Equal code digests under equal names: else jobs would be planned, and results would be stale.
     shutil.copytree(small_study, folder, dirs_exist_ok=True)
+    program = "from toolnoise.base import program; print(program.snakefile())"
+    file = run(folder, installed / "python", "-c", program).stdout.strip()
+    assert Path(file).is_relative_to(installed.parent)
+    command = [installed / "python", "-m", "snakemake", "--snakefile", file, "--configfile", "study.yaml"]
+
+    def plan(*asked):
+        done = run(folder, *command, *(asked or ["--dry-run"]))
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"workflow specific profile {Path(file).parent}/profiles/default" in done.stderr
+        return done.stdout + done.stderr
+
     assert "Nothing to be done" in plan()
     said = verb("summary", "--study", "results/small/study.json", blocked=EXTRAS)
     assert said.returncode == 0, said.stderr
@@ -305,10 +277,3 @@ def test_a_job_runs_in_the_environment_of_its_rule_and_from_the_same_package(
     # Snakemake makes again what another environment made.
     without = snakemake(folder, runs[0], "--dry-run")
     assert "Software environment definition has changed" in without.stdout + without.stderr
-
-
-def test_the_package_is_found_by_a_python_that_has_nothing_else_of_ours(run, tmp_path):
-    program = "import toolnoise, sys; from toolnoise.base import program; print(toolnoise.__version__, program.PACKAGE)"
-    env = {"PYTHONPATH": str(ROOT / "workflow/for-conda")}
-    done = run(tmp_path, sys.executable, "-P", "-c", program, env=env)
-    assert done.stdout.split() == ["0.1.0", str(ROOT / "workflow/toolnoise")]

@@ -4,7 +4,6 @@ Profiles are named from a fresh clone with no data and no Slurm; each is planned
 """
 
 import functools
-import itertools
 import json
 import logging
 import os
@@ -277,21 +276,12 @@ def test_a_rule_has_the_files_of_its_function(called):
 
 PROFILES = ROOT / "workflow/profiles"
 SLURM = ("slurm", "slurm-p100", "slurm-v100", "slurm-rtx5000", "slurm-t4")
-PAPERS_VARIANTS = ("algo_impl", "algo", "impl", "control")
-# The paper's cells: tasks by tooling, and the seeds of each. Its Control is never reported: we plan two runs of it.
-SMALL, NORMED, R18 = (("smallcnn", "cifar10"), ("smallcnn-bn", "cifar10"), ("resnet18", "cifar10"))
-R18_100, FACES, IMAGENET = (("resnet18", "cifar100"), ("resnet18", "celeba"), ("resnet50-v15", "imagenet"))
-TASKS = {
-    "p100": (SMALL, R18, R18_100),
-    "v100": (SMALL, NORMED, R18, R18_100, FACES, IMAGENET),
-    "rtx5000": (SMALL, R18, R18_100),
-    "rtx5000-tc": (R18, R18_100),
-}
+# Of the study of the paper, whose cells tests/study/test_grid.py has by hand.
 PLANNED = {
     "slurm-p100": ("p100",),
     "slurm-v100": ("v100",),
     "slurm-rtx5000": ("rtx5000", "rtx5000-tc"),
-    "slurm": tuple(TASKS),
+    "slurm": ("p100", "v100", "rtx5000", "rtx5000-tc"),
 }
 
 # The paper's tables and figures that each can make; figure 7 needs a TPU.
@@ -304,15 +294,6 @@ ITEMS = {
     "slurm-t4": COSTS | {"paper_vs_ours", "claims"},
     "slurm": paper_items.TARGETS.keys() - {"fig7"},
 }
-
-
-def runs_on(*toolings):
-    return {
-        (*task, tooling, variant, str(seed))
-        for tooling in toolings
-        for task, variant in itertools.product(TASKS[tooling], PAPERS_VARIANTS)
-        for seed in range(1, 3 if variant == "control" else 6 if task == IMAGENET else 11)
-    }
 
 
 @pytest.fixture(scope="module")
@@ -350,7 +331,9 @@ def planned_with(dry_run):
 def test_a_profile_plans_the_papers_runs_on_its_gpus_and_the_items_that_these_can_make(profile, planned_with):
     listed = planned_with(profile)
     trained = Counter(tuple(output[0].split("/")[3:8]) for rule, output, _ in listed if rule == "train_run")
-    assert set(trained) == runs_on(*PLANNED.get(profile, ()))
+    seeds = grid.load(ROOT / "workflow/studies/paper.yaml").seeds
+    here = {cell: runs for cell, runs in seeds.items() if cell.hardware in PLANNED.get(profile, ())}
+    assert set(trained) == {(*cell, str(seed)) for cell, runs in here.items() for seed in runs}
     assert set(trained.values()) <= {1}
     if profile == "slurm-v100":
         assert trained.total() == 5 * (3 * 10 + 2) + (3 * 5 + 2)

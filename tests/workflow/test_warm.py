@@ -61,17 +61,6 @@ def test_a_study_starts_warm_but_for_the_first_run_of_each_control_cell(small_st
     }
 
 
-def test_warm_results_are_made_again_cold_with_the_same_bits(small_study, toolnoise):
-    made = (
-        f"runs/{CELL}/control/2/weights.npz",
-        f"predictions/{CELL}/algo_impl.npy",
-        f"metrics/cells/{CELL}/algo_impl.csv",
-        "figures/noise_by_source-cpu.png",
-    )
-    done = toolnoise(small_study, "rebuild", *(f"results/small/{name}" for name in made))
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_a_job_is_cold_without_a_workflow_and_if_warm_starts_are_off(count, monkeypatch):
     monkeypatch.setenv(VARIABLE, "0")
     template.start({})

@@ -146,8 +146,8 @@ def resume(study_file, data_file, out, before=None):
     arrays.write_npz(out, found)
 
 
-def stream(study_file, _data_file, last, streamed_file, *part_bytes):
-    """Train one run on streamed data once for each number of bytes: a part of so many (at least a step) at a time."""
+def stream(study_file, _data_file, _last, streamed_file, *part_bytes):
+    """Train one run on streamed data in a folder for each number of bytes: a part of so many (or a step) at a time."""
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(variant="impl"), 1)
     # An engine starts once in a process.
@@ -155,10 +155,9 @@ def stream(study_file, _data_file, last, streamed_file, *part_bytes):
     loop.start_engine = lambda _: started
     for size in part_bytes:
         streaming.PART_BYTES = int(size)
-        out = Path(last).with_name(f"{size}.npz")
-        outputs = {"history": ".csv", "record": ".json", "checkpoint": ".checkpoint.npz"}
-        beside = {part: out.with_suffix(suffix) for part, suffix in outputs.items()}
-        loop.train(spec, streamed_file, weights=out, **beside)
+        outputs = {"weights": "npz", "history": "csv", "checkpoint": "checkpoint.npz"}
+        paths = {part: Path(size) / f"{part}.{suffix}" for part, suffix in outputs.items()}
+        loop.train(spec, streamed_file, record=Path(size) / "run.json", **paths)
 
 
 STEPS = 6
