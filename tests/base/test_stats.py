@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_equal
 from scipy import stats
 
-from toolnoise.comparison import pairs_of_units
+from toolnoise.comparison import designs
 from toolnoise.formulas.churn import ExampleChurn, two_way_bootstrap
 from toolnoise.formulas.groups import (
     Rate,
@@ -496,7 +496,7 @@ def without(matrix, unit):
 
 def in_arm(matrix, first=0):
     """An arm whose units are counted from a first one."""
-    return pairs_of_units.in_arm(matrix, np.arange(first, first + len(matrix)))
+    return designs.in_arm(matrix, np.arange(first, first + len(matrix)))
 
 
 def left(found):
@@ -505,13 +505,13 @@ def left(found):
 
 def test_between_partly_paired_arms_a_unit_is_left_out_of_both_where_it_is_in_both():
     matrix, a, b = RNG.random((4, 5)), np.array([7, 1, 2, 3]), np.array([7, 3, 4, 5, 6])
-    found = pairs_of_units.between_arms(matrix, a, b)
+    found = designs.between_arms(matrix, a, b)
     other = a[:, np.newaxis] != b
     assert found.value == pytest.approx(matrix[other].mean())
     assert found.units.tolist() == [1, 2, 3, 4, 5, 6, 7]
     expected = [matrix[other & (a != unit)[:, np.newaxis] & (b != unit)].mean() for unit in found.units]
     np.testing.assert_allclose(left(found), expected)
-    low, high = pairs_of_units.estimate(found)[1:]
+    low, high = designs.estimate(found)[1:]
     assert low < found.value < high
 
 
@@ -519,6 +519,6 @@ def test_a_difference_of_paired_arms_leaves_a_unit_out_of_both():
     # Units differ, so that the jackknife's error is above that of independent pairs.
     a, noisy = drawn_symmetric(5), 3 * RNG.random(5)
     b = a + np.add.outer(noisy, noisy)
-    found = pairs_of_units.difference(in_arm(a), in_arm(b))
+    found = designs.difference(in_arm(a), in_arm(b))
     leave = np.array([off_diagonal(without(b, unit)) - off_diagonal(without(a, unit)) for unit in range(5)])
     assert found == pytest.approx(t_interval(off_diagonal(b) - off_diagonal(a), standard_error(leave), 4))

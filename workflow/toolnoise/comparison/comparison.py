@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.comparison import crossed, designs, pairs_of_units, two_arms
+from toolnoise.comparison import crossed, designs, two_arms
 from toolnoise.comparison.arms import RIGHTS, Arm
 from toolnoise.comparison.crossed import mean_over_examples
-from toolnoise.comparison.designs import UNTESTED, Compared, Design, Way
+from toolnoise.comparison.designs import UNTESTED, Compared, Design, UnitStatistic, Way, in_arm
 from toolnoise.comparison.metric_names import NAMES
-from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.outcomes import LABELS, LOSSES, NUMBERS
@@ -188,8 +187,8 @@ def _further(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
     changes = {name: between_arms(plan, matrix, _step(a, b)) for name, matrix in changes.items()}
     return {
         "cross_entropy_difference": difference(plan, *entropies, np.nan).effect if scored else None,
-        "churn_difference": pairs_of_units.difference(*churns).within(-1, 1),
-        "churn_ratio": pairs_of_units.ratio(*churns),
+        "churn_difference": designs.difference(*churns).within(-1, 1),
+        "churn_ratio": designs.ratio(*churns),
         "other_draws": {name: other for name, (other, _) in changes.items()},
         "same_draw": {name: same for name, (_, same) in changes.items()},
         "units_each": int(a.arm.lengths[0]),
@@ -235,7 +234,7 @@ def _arm(of: ArmRuns) -> Compared:
         return in_arm(designs.pair_means(matrix, unit_of, unit_of, units, units), units)
 
     each_own = len(units) == len(unit_of)
-    sd = sd_chi2(of.scores, of.step) if each_own else pairs_of_units.root(of_pairs(variances(of.scores)))
+    sd = sd_chi2(of.scores, of.step) if each_own else designs.root(of_pairs(variances(of.scores)))
     found = mean(of.scores, of.step)
     if arm.kind == LOSSES:
         further = {"perplexity": _exponential(found), "rmse": None}
@@ -243,7 +242,7 @@ def _arm(of: ArmRuns) -> Compared:
         further = {"perplexity": None, "rmse": mean(_rmse(of), np.nan)}
     if arm.kind in NUMBERS:
         apart = np.array([np.abs(arm.answers - run).mean(axis=1) for run in arm.answers])
-        further["apart"] = pairs_of_units.estimate(of_pairs(apart)).within(0, np.inf)
+        further["apart"] = designs.estimate(of_pairs(apart)).within(0, np.inf)
     else:
         found, largest = found.within(0, 1), METRICS["accuracy_sd"].range
         churn, sd = pairwise_churn(arm.answers), sd.within(*largest)
@@ -252,7 +251,7 @@ def _arm(of: ArmRuns) -> Compared:
         further = {
             "accuracy_sd_same_draw": sd_same_draw(of, step).within(*largest),
             "cross_entropy_mean": None if arm.entropies is None else mean(arm.entropies, np.nan).within(0, np.inf),
-            "churn": pairs_of_units.estimate(of_pairs(churn)).within(0, 1),
+            "churn": designs.estimate(of_pairs(churn)).within(0, 1),
             "churn_same_draw": mean_t(designs.same_unit_means(churn, unit_of), step).within(0, 1),
         }
     one_draw_of = draws.shared(of.drawn) if len(units) == 1 else []
@@ -298,7 +297,7 @@ def in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[UnitStatistic, 
 
 def sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
     """The ratio of the SDs of runs of different units, without an interval that would be too wide."""
-    return unless_too_wide(pairs_of_units.ratio(*in_arms(plan, variances(a), variances(b)), 0.5))
+    return unless_too_wide(designs.ratio(*in_arms(plan, variances(a), variances(b)), 0.5))
 
 
 def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1) -> tuple[Estimate, Estimate]:
@@ -309,7 +308,7 @@ def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1)
         of_pairs = means[~same], means[same]
         other, alike = (Estimate(float(of.mean())) if of.size else UNDEFINED for of in of_pairs)
     else:
-        other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.units_a, plan.units_b))
+        other = designs.estimate(designs.between_arms(means, plan.units_a, plan.units_b))
         alike = mean_t(means[same], step)
     return other.within(0, most), alike.within(0, most)
 

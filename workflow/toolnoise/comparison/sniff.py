@@ -18,7 +18,7 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.files import require_plain
 from toolnoise.comparison import arms as arms_on_examples
-from toolnoise.comparison import inspect_logs, question_logs
+from toolnoise.comparison import question_logs
 from toolnoise.comparison.arms import is_dump
 from toolnoise.comparison.metric_names import files_of, require_one_scale, require_pairs, run_numbers
 from toolnoise.comparison.question_logs import Asked, Log
@@ -34,7 +34,7 @@ Reader = Callable[[str, Asked], Log]
 # Of a file whose content says nothing, such as a damaged one.
 BY_NAME: dict[str, Reader] = {
     ".jsonl": question_logs.read_harness_samples,
-    ".eval": inspect_logs.read_inspect_log,
+    ".eval": question_logs.read_inspect_log,
 }
 
 
@@ -66,14 +66,14 @@ def reader_of(path: str) -> Reader | None:
     if not Path(path).is_file():
         return by_name
     if is_zipped(path):
-        return inspect_logs.read_inspect_log if inspect_logs.is_zip(path) else by_name
+        return question_logs.read_inspect_log if question_logs.is_inspect_zip(path) else by_name
     found = first_object(path)
     if found is None:
         return by_name
     if question_logs.is_harness_line(found):
         return question_logs.read_harness_samples
-    if inspect_logs.is_json(path):
-        return inspect_logs.read_inspect_log
+    if question_logs.is_inspect_json(path):
+        return question_logs.read_inspect_log
     # What goes on below its first line is no log, such as the index of a study's dump.
     return question_logs.read_score_table if found else by_name
 

@@ -3,6 +3,10 @@
 The SD comes from a pilot's metric file or from the user. A pilot's SD is itself uncertain, so values are given with
 their range over the SD's 95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a
 table. Power is exact for normal runs: by noncentral t, over the degrees of freedom that Welch's test may find.
+
+Do new runs pass? The mean of m new runs lies where that of m further runs of a reference would: the interval has it in
+99 % of cases. Exact for normal runs: mean +- t * SD * sqrt(1 / n + 1 / m), with t of n - 1 degrees of freedom (Hahn and
+Meeker 1991, chapter 4).
 """
 
 import math
@@ -16,12 +20,12 @@ from scipy import stats
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import aligned, decimals_by_uncertainty, rounded_text
 from toolnoise.comparison import comparison
 from toolnoise.comparison.compared_metrics import ROUNDING, plan_of
 from toolnoise.comparison.designs import FEWEST
 from toolnoise.comparison.metric_names import require_directions
-from toolnoise.comparison.metric_runs import Runs, require_own_sessions
+from toolnoise.comparison.metric_runs import LEFT, Runs, require_own_sessions
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate, sd_interval, standard_deviation
 from toolnoise.stats.significance import LEVEL, MOST_RUNS, runs_needed
@@ -268,3 +272,63 @@ def _needed(spread: Spread, gain: float, level: float, wanted: float) -> dict[st
 
 def _defined(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+GATE_LEVEL = 0.01  # of unchanged runs, this share fails
+
+
+def values_of(runs: Runs, file: str) -> np.ndarray:
+    """The values of the runs in a table; where one lacks a finite value, all are refused: it may have failed."""
+    (metric,) = runs.metrics
+    if left := [note for note in runs.notes if note.startswith(LEFT)]:
+        raise BadInput(file, f"column {metric.name}", f"found runs to leave out ({left[0]})", "a number for each run")
+    return runs.numbers[metric.name].to_numpy()
+
+
+def gated(
+    reference: np.ndarray,
+    new: np.ndarray,
+    metric: str,
+    *,
+    level: float = GATE_LEVEL,
+    worse: str | None = None,
+    files: tuple[str, str] = ("reference", "new"),
+) -> dict[str, Any]:
+    """Whether new runs are further runs of the reference: whether it `passes`, the numbers, and a line (`verdict`).
+
+    With `worse`, "higher" or "lower", only that side fails. The files of both are for messages.
+    """
+    runs, further = len(reference), len(new)
+    if runs < 2:
+        raise BadInput(files[0], "", f"found {runs} run", "two or more, for an SD")
+    mean, sd, value = float(reference.mean()), float(standard_deviation(reference)), float(new.mean())
+    if sd and np.array_equal(reference, new):
+        raise BadInput(files[1], "", f"found the {runs} runs of {files[0]}", "further runs")
+    # The interval of one side has all of the level there.
+    tail = level if worse else level / 2
+    reach = float(stats.t.isf(tail, runs - 1)) * sd * math.sqrt(1 / runs + 1 / further)
+    low = None if worse == "higher" else mean - reach
+    high = None if worse == "lower" else mean + reach
+    passes = (low is None or value >= low) and (high is None or value <= high)
+    places = _places(reach, value, low, high)
+    least, most = (None if end is None else rounded_text(end, places) for end in (low, high))
+    allowed = f"at most {most}" if least is None else f"at least {least}" if most is None else f"{least} to {most}"
+    of, mean_of = "one further run", ""
+    if further > 1:
+        of, mean_of = f"the mean of {further} further runs", f" (mean of {further} runs)"
+    verdict = (
+        f"{'pass' if passes else 'FAIL'}: {metric} {rounded_text(value, places)}{mean_of}; allowed {allowed}, which "
+        f"holds for {of} of the reference in {100 * (1 - level):g} % of cases (mean {rounded_text(mean, places)}, "
+        f"SD {sd:.3g}, {runs} runs)"
+    )
+    known = {"reference_mean": mean, "reference_sd": sd, "reference_runs": runs, "verdict": verdict}
+    return {"passes": passes, "value": value, "new_runs": further, "low": low, "high": high, "level": level} | known
+
+
+def _places(reach: float, value: float, *bounds: float | None) -> int | None:
+    """The decimals of a value and its bounds, by how far they reach; more where they would read alike and are not."""
+    places = decimals_by_uncertainty(reach)
+    others = [bound for bound in bounds if bound not in (None, value)]
+    while places is not None and rounded_text(value, places) in [rounded_text(other, places) for other in others]:
+        places += 1
+    return places
