@@ -27,10 +27,10 @@ from test_every_table import (
 )
 
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import known_names, metric_names, table_files
+from toolnoise.comparison import known_names, naming, table_files
 from toolnoise.comparison.metric_layouts import Asked
-from toolnoise.comparison.metric_names import directed
 from toolnoise.comparison.metric_runs import read_runs
+from toolnoise.comparison.naming import directed
 
 ARCHIVE = Path(__file__).with_name("metric_tables.tar.xz")
 MLFLOW = logger_files("mlflow.csv")["mlflow.csv"]
@@ -66,7 +66,7 @@ def numbers(runs, metric="accuracy"):
 
 
 def test_arms_of_files_have_the_shortest_names_by_which_they_differ():
-    of_files = metric_names.names_of_arms
+    of_files = naming.names_of_arms
     assert of_files([["x/a.csv"], ["x/b.csv"]]) == ["a", "b"]
     assert of_files([["a/metrics.csv"], ["b/metrics.csv"]]) == ["a", "b"]
     assert of_files([["l/a/s1/m.csv", "l/a/s2/m.csv"], ["l/b/s1/m.csv", "l/b/s2/m.csv"]]) == ["a", "b"]

@@ -11,8 +11,8 @@ from toolnoise.api.values import Result, Verdict, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import decisions
 from toolnoise.comparison import keep as rules
-from toolnoise.comparison.metric_names import directed, require_directions
 from toolnoise.comparison.metric_runs import read_runs, require_own_sessions
+from toolnoise.comparison.naming import directed, require_directions
 from toolnoise.stats.significance import LEVEL, POWER
 
 

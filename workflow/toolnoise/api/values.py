@@ -14,7 +14,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison.metric_names import NAMES
+from toolnoise.comparison.naming import NAMES
 
 if TYPE_CHECKING:
     import pandas as pd

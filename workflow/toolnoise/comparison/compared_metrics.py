@@ -19,8 +19,8 @@ from toolnoise.base.printing import counted, rounded_text
 from toolnoise.comparison import comparison, comparison_text, designs
 from toolnoise.comparison.comparison_text import LEVEL, Block, Row
 from toolnoise.comparison.designs import UNTESTED, Compared, Design, Way
-from toolnoise.comparison.metric_names import Metric
 from toolnoise.comparison.metric_runs import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
+from toolnoise.comparison.naming import Metric
 from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, sd_chi2
 from toolnoise.stats.significance import Result

@@ -21,7 +21,7 @@ from toolnoise.comparison.comparison import counted_once
 from toolnoise.comparison.comparison_text import PERCENT, Block
 from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Compared
-from toolnoise.comparison.metric_names import NAMES
+from toolnoise.comparison.naming import NAMES
 from toolnoise.comparison.question_logs import Log
 from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats import draws

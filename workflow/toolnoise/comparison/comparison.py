@@ -19,7 +19,7 @@ from toolnoise.comparison import crossed, designs, two_arms
 from toolnoise.comparison.arms import RIGHTS, Arm
 from toolnoise.comparison.crossed import mean_over_examples
 from toolnoise.comparison.designs import UNTESTED, Compared, Design, UnitStatistic, Way, in_arm
-from toolnoise.comparison.metric_names import NAMES
+from toolnoise.comparison.naming import NAMES
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.outcomes import LABELS, LOSSES, NUMBERS

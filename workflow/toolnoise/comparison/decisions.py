@@ -24,8 +24,8 @@ from toolnoise.base.printing import aligned, decimals_by_uncertainty, rounded_te
 from toolnoise.comparison import comparison
 from toolnoise.comparison.compared_metrics import ROUNDING, plan_of
 from toolnoise.comparison.designs import FEWEST
-from toolnoise.comparison.metric_names import require_directions
 from toolnoise.comparison.metric_runs import LEFT, Runs, require_own_sessions
+from toolnoise.comparison.naming import require_directions
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate, sd_interval, standard_deviation
 from toolnoise.stats.significance import LEVEL, MOST_RUNS, runs_needed

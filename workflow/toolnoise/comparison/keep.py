@@ -25,7 +25,7 @@ from toolnoise.base.printing import counted, decimals_by_uncertainty, rounded_te
 from toolnoise.comparison.known_names import FAILED, FINISHED, SEEDS, STATES, STEPS
 from toolnoise.comparison.known_names import UNFINISHED as NOT_FINISHED
 from toolnoise.comparison.metric_layouts import BLANK, Frame, numbers_of
-from toolnoise.comparison.metric_names import column_named, listed, plain
+from toolnoise.comparison.naming import column_named, listed, plain
 from toolnoise.comparison.table_files import ENCODING, as_frame, has_names, read_csv
 
 # The number of a change's runs, and what z must exceed there.

@@ -36,7 +36,7 @@ import pandas as pd
 from toolnoise.base.errors import BadInput, Spelling
 from toolnoise.base.files import LARGEST_TEXT, read_bytes, readable
 from toolnoise.comparison.known_names import QUESTION_ANSWERS, QUESTION_SAMPLES, QUESTION_SCORES, STEPS
-from toolnoise.comparison.metric_names import listed
+from toolnoise.comparison.naming import listed, parts_of, role_of
 from toolnoise.comparison.table_files import (
     BOOLEANS,
     LARGEST,
@@ -47,7 +47,6 @@ from toolnoise.comparison.table_files import (
     objects,
     read_csv,
 )
-from toolnoise.comparison.table_rows import role_of, words_of
 
 OF_LOGS = "a log of lm-evaluation-harness or Inspect, or JSON lines"
 
@@ -375,7 +374,7 @@ def read_score_table(path: str, asked: Asked) -> Log:
     examples = _of_role(columns, "example")
     questions = [name for name in examples if _short(name) not in QUESTION_SAMPLES] or examples
     # Beside its name, a question may have its text.
-    named = [name for name in questions if "id" in words_of(name)]
+    named = [name for name in questions if "id" in parts_of(name)]
     questions = _at_most_one(path, named if len(named) == 1 else questions, "questions")
     samples = [name for name in columns if _short(name) in QUESTION_SAMPLES and name not in questions]
     runs = _of_role(columns, "run")
@@ -447,7 +446,7 @@ def _require_questions(path: str, columns: Columns, score: str, scores: Sequence
     of_runs = [
         name
         for name in columns
-        if role_of(name) == "run" or _short(name) in QUESTION_SAMPLES or "_".join(words_of(name)) in STEPS
+        if role_of(name) == "run" or _short(name) in QUESTION_SAMPLES or "_".join(parts_of(name)) in STEPS
     ]
     several = next((name for name in of_runs if name != score and len(set(columns[name])) > 1), None)
     texts = any(role_of(name) in ("pred", "label") or _short(name) in QUESTION_ANSWERS for name in columns)
@@ -469,7 +468,7 @@ def _at_most_one(path: str, names: list[str], what: str) -> list[str]:
 
 
 def _short(name: str) -> str:
-    return "".join(words_of(name))
+    return "".join(parts_of(name))
 
 
 def _number(path: str, key: str, text: str) -> float:

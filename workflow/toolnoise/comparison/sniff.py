@@ -20,10 +20,9 @@ from toolnoise.base.files import require_plain
 from toolnoise.comparison import arms as arms_on_examples
 from toolnoise.comparison import question_logs
 from toolnoise.comparison.arms import is_dump
-from toolnoise.comparison.metric_names import files_of, require_one_scale, require_pairs, run_numbers
+from toolnoise.comparison.naming import by_number, files_of, require_one_scale, require_pairs, run_numbers
 from toolnoise.comparison.question_logs import Asked, Log
 from toolnoise.comparison.table_files import first_object, is_zipped
-from toolnoise.comparison.table_rows import by_number
 from toolnoise.formulas.outcomes import NUMBERS
 
 Given = Literal["questions", "metrics", "predictions", "values", "losses"]
