@@ -48,25 +48,22 @@ def plan(
     of_tables |= {"lower": lower, "higher": higher}
     if metric:
         _refuse({"sd": sd, "sd_runs": sd_runs}, "found metric, which reads tables")
-        spread = _spread_of_tables(_arms(pilot), inputs.asked_of_tables(metric, **of_tables), inputs.texts(arm))
+        arms, asked = _arms(pilot), inputs.asked_of_tables(metric, **of_tables)
+        if not arms:
+            raise BadArgument("metric", "given without pilot", "the tables of the pilot")
+        tables = [table for of_arm in inputs.metric_tables(arms) for table in of_arm]
+        runs = read_runs([[table] for table in tables], asked, arms_are="or one")
+        spread = decisions.spread_of_runs(runs, inputs.called(tables), inputs.texts(arm))
     else:
         _refuse(of_tables, "is for tables, found without metric")
         paths = inputs.paths(pilot)
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
         spread = decisions.spread_of(paths, inputs.texts(arm), None if sd is None else float(sd), sd_runs)
-    values = decisions.plan(spread, _several(gain), level, power)
+    # A number or several, also NumPy's.
+    gains = [] if gain is None else np.atleast_1d(gain).tolist()
+    values = decisions.plan(spread, gains, level, power)
     return Result(decisions.as_text(spread, values), values, values["needed"])
-
-
-def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) -> decisions.Spread:
-    from toolnoise.comparison.metric_runs import read_runs
-
-    if not arms:
-        raise BadArgument("metric", "given without pilot", "the tables of the pilot")
-    tables = [table for of_arm in inputs.metric_tables(arms) for table in of_arm]
-    runs = read_runs([[table] for table in tables], asked, arms_are="or one")
-    return decisions.spread_of_runs(runs, inputs.called(tables), chosen)
 
 
 def _arms(pilot: Any) -> list[Any]:
@@ -80,11 +77,6 @@ def _refuse(arguments: Mapping[str, Any], why: str) -> None:
     for name, value in arguments.items():
         if value is not None and value is not False:
             raise BadArgument(name, why, "leave it out")
-
-
-def _several(given: Any) -> list[Any]:
-    """A number or several, also NumPy's, as a list of Python's."""
-    return [] if given is None else np.atleast_1d(given).tolist()
 
 
 def gate(

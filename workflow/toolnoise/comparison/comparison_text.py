@@ -398,8 +398,7 @@ def difference_row(name: str, difference: Estimate, over: str, scale: float = 1)
 
 
 def _difference(difference: Estimate, digits: int | None, over: str, scale: float) -> Row:
-    value, low, high = (rounded_text(scale * end, digits, "+") for end in difference)
-    return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
+    return _cells([rounded_text(scale * end, digits, "+") for end in difference], over)
 
 
 def number_text(estimate: Estimate, scale: float = 1, sign: str = "-") -> str:
@@ -425,7 +424,11 @@ def share_cells(estimate: Estimate, over: str) -> tuple[str, str, str]:
 
 def estimate_cells(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
     """A value, its interval, and what that is over."""
-    value, low, high = ("n/a" if math.isnan(number) else form.format(number) for number in estimate)
+    return _cells(["n/a" if math.isnan(number) else form.format(number) for number in estimate], over)
+
+
+def _cells(estimate: Sequence[str], over: str) -> tuple[str, str, str]:
+    value, low, high = estimate
     return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
 
 

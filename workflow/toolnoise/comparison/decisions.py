@@ -10,7 +10,7 @@ Meeker 1991, chapter 4).
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -51,15 +51,6 @@ def difference_power(runs: Counts, difference: float, sd: float, level: float = 
     # The square of a noncentral t is a noncentral F, which combines both tails in one.
     shift = np.clip(difference / sd if sd else np.inf, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
     return np.where(runs[..., 0] < FEWEST, 0.0, stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1))[()]
-
-
-def chance_difference(difference: float, sd: float, runs: int, freedom: float | None = None) -> float:
-    """Probability that two means of `runs` runs of the same thing differ by this much or more, either way.
-
-    The distribution is Student's t if the SD has these degrees of freedom, and normal if it is taken as known.
-    """
-    distance = difference / (sd * np.sqrt(2 / runs))
-    return float(2 * (stats.norm.sf(distance) if freedom is None else stats.t.sf(distance, freedom)))
 
 
 CELL = 4  # columns that name a cell in a metric file of a study: model, data set, hardware, variant
@@ -104,7 +95,7 @@ def plan(spread: Spread, gains: Sequence[float], level: float, wanted: float) ->
                 raise BadArgument(name, f"found {value:g}", allowed)
     if not gains:
         raise BadArgument("gain", "missing", points)
-    bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True))
+    bounds = {name: None if math.isnan(end) else end for name, end in spread.sd._asdict().items()}
     return {
         "unit": "percentage points" if in_points else spread.quantity,
         "level": level,
@@ -218,25 +209,20 @@ def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
 
 def as_text(spread: Spread, values: dict[str, Any]) -> str:
     """The plan, for a person."""
-    return "\n".join(_lines(spread, values))
-
-
-def _lines(spread: Spread, values: dict[str, Any]) -> Iterator[str]:
-    yield from spread.notes
     interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
     sd = spread.with_unit(f"{spread.sd.value:.3g}")
-    yield f"SD of {spread.quantity}, {spread.source}: {sd}{interval}"
+    lines = [*spread.notes, f"SD of {spread.quantity}, {spread.source}: {sd}{interval}"]
     tests = f"two-sided tests at level {values['level']:.3g}, power {values['power']:.3g}"
-    yield f"Two arms with equal numbers of runs; {tests}."
+    lines += [f"Two arms with equal numbers of runs; {tests}.", ""]
     sizes = [spread.with_unit(f"{entry['size']:g}") for entry in values["needed"]]
     rows = [(f"a gain of {size}", _ranged(entry)) for size, entry in zip(sizes, values["needed"], strict=True)]
-    yield from ("", *aligned([("claim", "runs per arm"), *rows]))
+    lines += aligned([("claim", "runs per arm"), *rows])
     for size, entry in zip(sizes, values["needed"], strict=True):
-        yield ""
-        yield f"Without any change, two arms differ by {size} or more, in either direction,"
+        lines += ["", f"Without any change, two arms differ by {size} or more, in either direction,"]
         for chance in entry["by_chance"]:
             runs = "one run" if chance["runs_per_arm"] == 1 else f"{chance['runs_per_arm']} runs"
-            yield f"  in {_percent(chance['share'])} % of cases with {runs} each"
+            lines.append(f"  in {_percent(chance['share'])} % of cases with {runs} each")
+    return "\n".join(lines)
 
 
 def _ranged(entry: dict[str, Any]) -> str:
@@ -262,16 +248,15 @@ def _needed(spread: Spread, gain: float, level: float, wanted: float) -> dict[st
         entry[f"runs_per_arm{end}"] = runs_needed(
             partial(difference_power, difference=gain, sd=sd, level=level), wanted
         )
+    # How often two means of so many runs of the same thing differ by this much or more, either way: by Student's t if
+    # the SD has degrees of freedom, and by the normal distribution if it is taken as known.
     freedom = (spread.runs - 1 if spread.runs else None) if spread.freedom is None else spread.freedom
-    shares = {
-        runs: chance_difference(gain, spread.sd.value, runs, freedom)
-        for runs in (1, spread.of_an_arm or spread.runs or 1)
-    }
-    return entry | {"by_chance": [{"runs_per_arm": runs, "share": share} for runs, share in shares.items()]}
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    chance = stats.norm() if freedom is None else stats.t(freedom)
+    entry["by_chance"] = [
+        {"runs_per_arm": runs, "share": float(2 * chance.sf(gain / (spread.sd.value * np.sqrt(2 / runs))))}
+        for runs in dict.fromkeys((1, spread.of_an_arm or spread.runs or 1))
+    ]
+    return entry
 
 
 GATE_LEVEL = 0.01  # of unchanged runs, this share fails

@@ -215,11 +215,12 @@ def _less(b: UnitStatistic, a: UnitStatistic) -> UnitStatistic:
     """The difference of values of two arms; a unit of both is left out of both at once."""
     units, in_a, in_b = _together(a.units, b.units)
     changes, kept, pairs = np.zeros(len(units)), np.zeros(len(units)), np.zeros((len(units), len(units)))
-    for sign, arm in ((1, b), (-1, a)):
-        place = np.searchsorted(units, arm.units)
-        changes[place] += sign * arm.changes
-        kept[place] = np.maximum(kept[place], arm.kept)
-        pairs[np.ix_(place, place)] += sign * arm.pairs
+    with np.errstate(invalid="ignore"):  # logarithms of 0 without a unit of both
+        for sign, arm in ((1, b), (-1, a)):
+            place = np.searchsorted(units, arm.units)
+            changes[place] += sign * arm.changes
+            kept[place] = np.maximum(kept[place], arm.kept)
+            pairs[np.ix_(place, place)] += sign * arm.pairs
     return UnitStatistic(b.value - a.value, units, in_a + 2 * in_b, kept, changes, pairs)
 
 

@@ -5,7 +5,6 @@ a run, the last or the best counts, and never without being asked. A column of s
 for, but for times and speeds: runs of one session (a machine, a day, a launch) share its speed.
 """
 
-import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, NoReturn
@@ -13,7 +12,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import pandas as pd
 
-from toolnoise.base.errors import BadArgument, BadInput, Spelling
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
 from toolnoise.base.times import is_time
 from toolnoise.comparison import known_names as known
@@ -483,10 +482,6 @@ def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
     return seeds if seeds and len(set(seeds)) == len(seeds) else None
 
 
-def _a_file_each(name: str, spelled: Spelling) -> str:
-    return f"a file for each {name}, or {spelled('by', name)}"
-
-
 def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
     """The columns of texts, and grids of a setting, that differ in an arm and are not used; other data are refused."""
     several = []
@@ -495,8 +490,10 @@ def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
         most = max(of_arms, key=len, default=())
         if len(most) > 1:
             if plain(name) in known.TASKS:
-                what = f"found {listed(sorted(most))} in one arm"
-                raise BadInput(found.path, name, what, functools.partial(_a_file_each, name))
+                what, each = f"found {listed(sorted(most))} in one arm", f"a file for each {name}"
+                raise BadInput(
+                    found.path, name, what, lambda spelled, *, of=name, each=each: f"{each}, or {spelled('by', of)}"
+                )
             several.append(name)
     # A grid of a setting in each arm: no run of it differs by noise alone.
     for name in of.settings if of.seed is None and len(arms) else ():

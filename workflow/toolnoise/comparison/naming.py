@@ -79,24 +79,15 @@ def require_directions(metrics: Iterable[Metric]) -> None:
 def _by_name(name: str) -> Metric:
     """The direction of a listed name; a name that says both says none."""
     for text in dict.fromkeys((name, split_words(name))):  # mIoU, testError
-        words = _words(text)
-        lower, higher = (_listed(words, of) for of in (LOWER, HIGHER))
+        words = re.findall("[a-z]+[0-9]*", text.lower())
+        # Without numbers but for those that belong to a name: top1 is top, and f1 is f1.
+        words = [word if word in HIGHER else word.rstrip("0123456789") for word in words]
+        spaced = f" {' '.join(words)} "
+        lower, higher = ([known for known in of if f" {known} " in spaced] for of in (LOWER, HIGHER))
         others = {*words} - {word for of in (*lower, *higher) for word in of.split()} - NEUTRAL
         if bool(lower) != bool(higher) and others <= NEGATED:
             return Metric(name, bool(lower) != bool(others), why="by its name")
     return Metric(name, None)
-
-
-def _listed(words: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The listed names that stand among the words."""
-    text = f" {' '.join(words)} "
-    return [name for name in names if f" {name} " in text]
-
-
-def _words(text: str) -> list[str]:
-    """The words of a name, without numbers but for those that belong to it: top1 is top, and f1 is f1."""
-    words = re.findall("[a-z]+[0-9]*", text.lower())
-    return [word if word in HIGHER else word.rstrip("0123456789") for word in words]
 
 
 def split_words(name: str) -> str:
@@ -233,31 +224,18 @@ def seeds_in_names(names: Sequence[str]) -> list[str] | None:
 
 def names_of_arms(arms: Sequence[Sequence[str]]) -> list[str]:
     """A name for each arm by its files: the shortest by which they all differ."""
-    for naming in (
-        _stem,
-        _folder,
-        _beginning,
-        lambda files: files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}",
-    ):
-        names = [naming(files) for files in arms]
+    stems = [re.sub(r"\.[A-Za-z]+$", "", files[0].rpartition("/")[2]) if len(files) == 1 else "" for files in arms]
+    # What the paths have in common before the last / of it.
+    same = [os.path.commonprefix(files) for files in arms]  # noqa: RUF071 (by letters)
+    folders = [path.rpartition("/")[0].rpartition("/")[2] for path in same]
+    # What the names have in common before a number: run-a of run-a-seed1-tag-accuracy.csv and others.
+    same = [os.path.commonprefix([file.rpartition("/")[2] for file in files]) for files in arms]  # noqa: RUF071
+    beginnings = [re.sub(r"[\s_\-.=]*(seed|run|rep|s)?[\s_\-.=]*\d*$", "", name, flags=re.IGNORECASE) for name in same]
+    whole = [files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}" for files in arms]
+    for names in (stems, folders, beginnings, whole):
         if len(set(names)) == len(names) and all(names):
             return names
     return [f"{number}: {files[0]}" for number, files in enumerate(arms, 1)]
-
-
-def _stem(files: Sequence[str]) -> str:
-    return re.sub(r"\.[A-Za-z]+$", "", files[0].rpartition("/")[2]) if len(files) == 1 else ""
-
-
-def _beginning(files: Sequence[str]) -> str:
-    """What the names have in common before a number: run-a of run-a-seed1-tag-accuracy.csv and others."""
-    same = os.path.commonprefix([file.rpartition("/")[2] for file in files])  # noqa: RUF071 (by letters)
-    return re.sub(r"[\s_\-.=]*(seed|run|rep|s)?[\s_\-.=]*\d*$", "", same, flags=re.IGNORECASE)
-
-
-def _folder(files: Sequence[str]) -> str:
-    """What the paths have in common before the last / of it."""
-    return os.path.commonprefix(files).rpartition("/")[0].rpartition("/")[2]  # noqa: RUF071 (by letters)
 
 
 # Of tables of predictions
