@@ -522,3 +522,11 @@ def test_a_difference_of_paired_arms_leaves_a_unit_out_of_both():
     found = designs.difference(in_arm(a), in_arm(b))
     leave = np.array([off_diagonal(without(b, unit)) - off_diagonal(without(a, unit)) for unit in range(5)])
     assert found == pytest.approx(t_interval(off_diagonal(b) - off_diagonal(a), standard_error(leave), 4))
+
+
+def test_a_ratio_that_has_no_logarithm_without_a_unit_of_both_arms_has_a_value_alone():
+    scores = np.array([0.0, 0.0, 1.0])
+    variances = in_arm(np.square(np.subtract.outer(scores, scores)) / 2)
+    found = designs.ratio(variances, variances, 0.5)
+    assert found.value == 1
+    assert np.isnan([found.low, found.high]).all()
