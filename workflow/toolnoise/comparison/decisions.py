@@ -21,7 +21,6 @@ from scipy import stats
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import aligned, decimals_by_uncertainty, rounded_text
-from toolnoise.comparison import comparison
 from toolnoise.comparison.compared_metrics import ROUNDING, plan_of
 from toolnoise.comparison.designs import FEWEST
 from toolnoise.comparison.metric_runs import LEFT, Runs, require_own_sessions
@@ -198,7 +197,7 @@ def _chosen_arms(runs: Runs, arms: Sequence[str] | None) -> list[str]:
 def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
     """What runs of one seed in both arms take from the degrees of freedom: 2 cov^2 / (pairs - 1)."""
     plan = plan_of(a, b)
-    means = comparison.unit_means(plan, a["value"].to_numpy(), b["value"].to_numpy())
+    means = plan.means(a["value"].to_numpy(), b["value"].to_numpy())
     first, second = (of_arm[: plan.shared] for of_arm in means)
     # Pairs of which all differences are equal say nothing.
     least = ROUNDING * max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))

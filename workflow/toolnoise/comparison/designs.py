@@ -56,6 +56,14 @@ class Design(NamedTuple):
     units_b: np.ndarray
     shared: int
 
+    def means(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The mean over the runs of each unit of both arms."""
+        return unit_means(a, self.a, self.units_a), unit_means(b, self.b, self.units_b)
+
+    def of_pairs(self, a: np.ndarray, b: np.ndarray) -> "tuple[UnitStatistic, UnitStatistic]":
+        """Means over pairs of different units from each arm's pairs of runs, [S, S]."""
+        return of_pairs(a, self.a, self.units_a), of_pairs(b, self.b, self.units_b)
+
 
 def design(a: np.ndarray, b: np.ndarray) -> Design:
     """How to compare arms whose runs have these units."""
@@ -147,6 +155,11 @@ class UnitStatistic(NamedTuple):
 def in_arm(matrix: np.ndarray, units: np.ndarray) -> UnitStatistic:
     """The mean over pairs of different units of one arm, from those of each pair, [U, U], symmetric."""
     return between_arms(matrix, units, units)
+
+
+def of_pairs(matrix: np.ndarray, numbers: np.ndarray, units: np.ndarray) -> UnitStatistic:
+    """The same from the values of pairs of runs, [S, S], whose units have these numbers."""
+    return in_arm(pair_means(matrix, numbers, numbers, units, units), units)
 
 
 def between_arms(matrix: np.ndarray, units_a: np.ndarray, units_b: np.ndarray) -> UnitStatistic:
