@@ -87,8 +87,8 @@ def require_no_losses(path: str, asked: str | None) -> None:
 def labels_of(given: Sequence[str]) -> Truth:
     """The labels that the first file of an arm has, or the study of a dump; none for right and wrong answers."""
     path = naming.files_of(given[0])[0]
-    if is_dump(path):
-        _require_outcome(path, PREDICTIONS)
+    if about := index_of(path):
+        _require_outcome(path, about, PREDICTIONS)
         return label_files.read(data_of(given))
     zipped = table_files.is_zipped(path)
     names = [] if zipped or table_files.is_array(path) else read_csv(path)
@@ -108,7 +108,7 @@ def labels_of(given: Sequence[str]) -> Truth:
 def data_of(given: Sequence[str]) -> str:
     """The data set of the study of which the first file of an arm is a dump."""
     path = naming.files_of(given[0])[0]
-    if is_dump(path):
+    if index_of(path):
         _, dataset, _, _, study = [*Path(path).resolve().parents, *[Path("/")] * 5][:5]
         data = study / "data" / f"{dataset.name}.npz"
         if data.is_file():
@@ -130,7 +130,9 @@ def read_arm(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
 
 def read_file(path: str, of: str, truth: Truth | None) -> Arm:
     """The runs in one file."""
-    return _dumped(path, of, truth) if is_dump(path) else _arm(path, _reading(path, of, truth), truth)
+    if about := index_of(path):
+        return _dumped(path, about, of, truth)
+    return _arm(path, _reading(path, of, truth), truth)
 
 
 def read_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth | None) -> Arm:
@@ -226,28 +228,26 @@ def require_comparable(arms: Sequence[Arm], *, paired: bool = False) -> None:
         naming.require_pairs(counts, [(arm.numbers, arm.file) for arm in arms if arm.numbers])
 
 
-def is_dump(path: str | Path) -> bool:
-    """Whether it is a dump that predict wrote, judged by the index next to it."""
+def index_of(path: str | Path) -> dict[str, Any] | None:
+    """The index next to a dump that predict wrote; None of any other file."""
     index = Path(path).with_suffix(".json")
     about = files.read_json(index) if Path(path).suffix == ".npy" and index.is_file() else None
-    return isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys()
+    return about if isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys() else None
 
 
-def _require_outcome(dump: str, of: str) -> dict[str, Any]:
-    """The index of a dump; refuse one of another kind of outcome."""
-    about = files.read_json(Path(dump).with_suffix(".json"))
+def _require_outcome(dump: str, about: Mapping[str, Any], of: str) -> None:
+    """Refuse a dump of another kind of outcome."""
     left = about.get("outcome", LOGITS)
     if left not in (CLASSIFYING if of == PREDICTIONS else [of]):
         allowed = f"{of}, as in other arms"
         if of == PREDICTIONS:
             allowed = "classes or scores; means and SDs of other outcomes are in metrics/stability.csv"
         raise BadInput(dump, "", f"found an outcome of kind {left}", allowed)
-    return about
 
 
-def _dumped(path: str, of: str, truth: Truth | None) -> Arm:
+def _dumped(path: str, about: Mapping[str, Any], of: str, truth: Truth | None) -> Arm:
     """The finished runs of a study's dump, with their draws."""
-    about = _require_outcome(path, of)
+    _require_outcome(path, about, of)
     dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
     about_runs = {"missing": sum(dump.diverged), "drawn": dump.kept_draws}
     values = dump.kept

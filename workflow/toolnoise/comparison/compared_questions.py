@@ -17,7 +17,6 @@ import pandas as pd
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text, crossed, designs
-from toolnoise.comparison.comparison import counted_once
 from toolnoise.comparison.comparison_text import PERCENT, Block
 from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Compared
@@ -248,7 +247,7 @@ def _notes(arms: Mapping[str, Log], contents: Sequence[Sequence[Hashable]]) -> l
     notes = []
     for (name, arm), of_runs in zip(arms.items(), contents, strict=True):
         answered = bool(arm.samples["answer"].notna().any())
-        notes += counted_once(name, of_runs, f"equal in all scores{' and answers' * answered}")
+        notes += comparison_text.counted_once(name, of_runs, f"equal in all scores{' and answers' * answered}")
     a, b = arms.values()
     if [*a.how] == [*b.how]:
         return notes + [f"Both: {how}." for how in a.how]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.comparison import crossed, designs, two_arms
+from toolnoise.comparison import comparison_text, crossed, designs, two_arms
 from toolnoise.comparison.arms import RIGHTS, Arm
 from toolnoise.comparison.crossed import mean_over_examples
 from toolnoise.comparison.designs import Compared, Design, UnitStatistic
@@ -268,7 +268,9 @@ def notes(a: ArmRuns, b: ArmRuns, *, paired: bool) -> list[str]:
     """What was seen or assumed about the runs, as sentences."""
     notes = []
     for of in (a, b):
-        notes += counted_once(of.name, of.contents, "bit-identical" if of.arm.bits else "equal in all predictions")
+        notes += comparison_text.counted_once(
+            of.name, of.contents, "bit-identical" if of.arm.bits else "equal in all predictions"
+        )
         notes += [f"{of.name}: {note}." for note in of.arm.notes]
     if same := runs_in_both(a, b):
         alike = "bit-identical with" if a.arm.bits and b.arm.bits else "equal in all predictions to"
@@ -279,12 +281,3 @@ def notes(a: ArmRuns, b: ArmRuns, *, paired: bool) -> list[str]:
     if paired:
         assumed = f"run s of {a.name} and run s of {b.name} have the same draws (paired)"
     return [*notes, f"Assumed: {assumed}."] if unknown else notes
-
-
-def counted_once(name: str, contents: Sequence[Hashable], alike: str) -> list[str]:
-    """The sentence on runs of an arm that have equal contents, if some do."""
-    runs, different = len(contents), len(set(contents))
-    if different == runs:
-        return []
-    some = f"Of the {runs} runs of {name}, {different} differ; runs that are {alike} count as one."
-    return [f"The {runs} runs of {name} are {alike} and count as one." if different == 1 else some]

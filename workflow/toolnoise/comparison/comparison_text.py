@@ -1,7 +1,7 @@
 """What `toolnoise compare` prints: verdicts, then the numbers of each comparison, then what they are of."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -332,6 +332,15 @@ def _one_draw(arm: Compared) -> str:
     if not arm.one_draw_of:
         return f"the {arm.n_runs} runs of {arm.name} are one draw"
     return f"the {arm.n_runs} runs of {arm.name} share one draw{_of(arm.one_draw_of)}"
+
+
+def counted_once(name: str, contents: Sequence[Hashable], alike: str) -> list[str]:
+    """The sentence on runs of an arm that have equal contents, if some do."""
+    runs, different = len(contents), len(set(contents))
+    if different == runs:
+        return []
+    some = f"Of the {runs} runs of {name}, {different} differ; runs that are {alike} count as one."
+    return [f"The {runs} runs of {name} are {alike} and count as one." if different == 1 else some]
 
 
 def over_what(comparison: Compared) -> str:

@@ -14,12 +14,10 @@ from typing import Literal
 
 import pandas as pd
 
-from toolnoise.base import files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.files import require_plain
 from toolnoise.comparison import arms as arms_on_examples
 from toolnoise.comparison import question_logs
-from toolnoise.comparison.arms import is_dump
 from toolnoise.comparison.naming import by_number, files_of, require_one_scale, require_pairs, run_numbers
 from toolnoise.comparison.question_logs import Asked, Log
 from toolnoise.comparison.table_files import first_object, is_zipped
@@ -90,8 +88,8 @@ def files_of_logs(given: str) -> list[str]:
 def kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
     """The kind of numbers that files have, as asked or by the index of a dump; None where they are predictions."""
     path = files_of(given[0])[0]
-    if is_dump(Path(path)):
-        left = files.read_json(Path(path).with_suffix(".json")).get("outcome")
+    if about := arms_on_examples.index_of(path):
+        left = about.get("outcome")
         if asked not in (None, left):
             raise BadArgument(asked, f"{path} has an outcome of kind {left}", "leave it out: the dump says it")
         return left if left in NUMBERS else None
