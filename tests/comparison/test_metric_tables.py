@@ -30,7 +30,6 @@ from toolnoise.base.program import ROOT
 from toolnoise.comparison import known_names, naming, table_files
 from toolnoise.comparison.metric_layouts import Asked
 from toolnoise.comparison.metric_runs import read_runs
-from toolnoise.comparison.naming import directed
 
 ARCHIVE = Path(__file__).with_name("metric_tables.tar.xz")
 MLFLOW = logger_files("mlflow.csv")["mlflow.csv"]
@@ -141,10 +140,10 @@ def test_a_name_on_the_list_has_a_direction_that_is_said_and_can_be_turned(name,
     ],
 )
 def test_a_name_that_is_not_on_the_list_has_no_direction(name):
-    (metric,) = directed((name,))
+    (metric,) = naming.directed((name,))
     assert metric.lower is None
     assert "is better (" not in metric.better and "lower or higher" in metric.better
-    assert [directed((name,), **{way: ()})[0].lower for way in ("lower", "higher")] == [True, False]
+    assert [naming.directed((name,), **{way: ()})[0].lower for way in ("lower", "higher")] == [True, False]
 
 
 def test_the_names_that_are_known_are_printed_in_the_docs():
