@@ -147,7 +147,7 @@ def keep(
     if inputs.is_path(table):
         frame = rules.read_loop_table(str(table), metric, by)
     elif hasattr(table, "columns") and len(table):
-        frame = rules.loop_table_of_frame(table)
+        frame = rules.loop_table_of_frame(inputs.as_pandas(table))
     else:
         raise BadInput("table", "", f"found {type(table).__name__}", "a path or a DataFrame with a line a run")
     changes, values, column = rules.runs_of_loop(frame, metric, by, max(rule))

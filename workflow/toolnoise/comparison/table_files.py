@@ -153,15 +153,16 @@ def _fields_of(line: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
             yield above + name, "" if value is None else str(value).strip()
 
 
-def of_frame(table: "pd.DataFrame") -> "pd.DataFrame":
-    """The same of a frame of any kinds of cells; an index that has names is among the columns."""
+def of_frame(table: "pd.DataFrame", *, typed: bool = True) -> "pd.DataFrame":
+    """The same of a frame of any kinds of cells, or texts; an index that has names is among the columns."""
     table = table.reset_index() if any(name is not None for name in table.index.names) else table
     columns = [table.iloc[:, place] for place in range(table.shape[1])]
     texts = [
         ["" if missing else str(cell).strip() for cell, missing in zip(column, column.isna(), strict=True)]
         for column in columns
     ]
-    return as_frame(list(map(str, table.columns)), list(map(typed_cells, texts)))
+    cells = [typed_cells(column) if typed else np.array(column, object) for column in texts]
+    return as_frame(list(map(str, table.columns)), cells)
 
 
 def _parquet(path: str) -> "pd.DataFrame":
