@@ -162,7 +162,7 @@ def of_frame(table: "pd.DataFrame", *, typed: bool = True) -> "pd.DataFrame":
         for column in columns
     ]
     cells = [typed_cells(column) if typed else np.array(column, object) for column in texts]
-    return as_frame(list(map(str, table.columns)), cells)
+    return as_frame([str(name).strip() for name in table.columns], cells)
 
 
 def _parquet(path: str) -> "pd.DataFrame":
