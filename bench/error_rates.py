@@ -19,8 +19,8 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.comparison import compared_metrics, crossed
 from toolnoise.comparison.arms import Arm as ArmOnExamples
 from toolnoise.comparison.comparison import side, tested
-from toolnoise.comparison.metric_names import directed
 from toolnoise.comparison.metric_runs import as_runs
+from toolnoise.comparison.naming import directed
 from toolnoise.comparison.two_arms import partly_paired_difference
 from toolnoise.formulas.churn import ExampleChurn, pairwise_churn, two_way_bootstrap
 from toolnoise.formulas.groups import distribution_wise_variance

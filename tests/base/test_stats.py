@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_equal
 from scipy import stats
 
 from toolnoise.base import metric_files
-from toolnoise.comparison import pairs_of_units, sample_size
+from toolnoise.comparison import decisions, designs
 from toolnoise.comparison.two_arms import (
     hedges_g,
     paired_difference,
@@ -470,7 +470,7 @@ def without(matrix, unit):
 
 def in_arm(matrix, first=0):
     """An arm whose units are counted from a first one."""
-    return pairs_of_units.in_arm(matrix, np.arange(first, first + len(matrix)))
+    return designs.in_arm(matrix, np.arange(first, first + len(matrix)))
 
 
 def left(found):
@@ -479,13 +479,13 @@ def left(found):
 
 def test_between_partly_paired_arms_a_unit_is_left_out_of_both_where_it_is_in_both():
     matrix, a, b = RNG.random((4, 5)), np.array([7, 1, 2, 3]), np.array([7, 3, 4, 5, 6])
-    found = pairs_of_units.between_arms(matrix, a, b)
+    found = designs.between_arms(matrix, a, b)
     other = a[:, np.newaxis] != b
     assert found.value == pytest.approx(matrix[other].mean())
     assert found.units.tolist() == [1, 2, 3, 4, 5, 6, 7]
     expected = [matrix[other & (a != unit)[:, np.newaxis] & (b != unit)].mean() for unit in found.units]
     np.testing.assert_allclose(left(found), expected)
-    low, high = pairs_of_units.estimate(found)[1:]
+    low, high = designs.estimate(found)[1:]
     assert low < found.value < high
 
 
@@ -493,7 +493,7 @@ def test_a_difference_of_paired_arms_leaves_a_unit_out_of_both():
     # Units differ, so that the jackknife's error is above that of independent pairs.
     a, noisy = drawn_symmetric(5), 3 * RNG.random(5)
     b = a + np.add.outer(noisy, noisy)
-    found = pairs_of_units.difference(in_arm(a), in_arm(b))
+    found = designs.difference(in_arm(a), in_arm(b))
     leave = np.array([off_diagonal(without(b, unit)) - off_diagonal(without(a, unit)) for unit in range(5)])
     assert found == pytest.approx(t_interval(off_diagonal(b) - off_diagonal(a), standard_error(leave), 4))
 
@@ -609,7 +609,7 @@ def test_the_interval_is_where_the_test_rejects():
 
 def test_a_difference_of_one_sd_takes_seventeen_runs():
     # The textbook's number, for two arms, 80 % and 5 %.
-    assert runs_needed(lambda runs: sample_size.difference_power(runs, 1, 1)) == 17
+    assert runs_needed(lambda runs: decisions.difference_power(runs, 1, 1)) == 17
 
 
 @pytest.mark.parametrize(("runs", "difference"), [(3, 3), (10, 1), (10, 0)])
@@ -617,7 +617,7 @@ def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(r
     rng = np.random.Generator(np.random.Philox(8))
     one, other = rng.normal(0, 1, (4_000, runs)), rng.normal(difference, 1, (4_000, runs))
     share = np.mean([mean_difference(*both).pvalue <= 0.05 for both in zip(one, other, strict=True)])
-    assert sample_size.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
+    assert decisions.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
 
 
 CELL = ("smallcnn", "digits", "cpu")
@@ -650,7 +650,7 @@ def test_a_pilots_sd_and_its_interval_are_in_points(printed_by_verb, pilot):
     wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
     assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
     (needed,) = found["needed"]
-    assert needed["runs_per_arm"] == runs_needed(lambda runs: sample_size.difference_power(runs, 0.3, 0.25))
+    assert needed["runs_per_arm"] == runs_needed(lambda runs: decisions.difference_power(runs, 0.3, 0.25))
     assert (needed["runs_per_arm_low"], needed["runs_per_arm_high"]) == (7, 38)
     assert [chance["runs_per_arm"] for chance in needed["by_chance"]] == [1, 10]
 

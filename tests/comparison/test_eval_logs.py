@@ -17,7 +17,7 @@ from scripts import loaded
 from toolnoise import cli
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import compared_questions, inspect_logs
+from toolnoise.comparison import compared_questions, question_logs
 from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.question_logs import Asked, Log, Scored, samples_of
 from toolnoise.comparison.sniff import read_logs_of_arms, sniff
@@ -335,13 +335,13 @@ def test_scores_of_inspect_are_numbers_or_its_letters(here):
             for place, value in enumerate(values)
         ]
         (here / f"{arm}.json").write_text(json.dumps(log | {"samples": each}))
-    found = inspect_logs.read_inspect_log("a.json", Asked("s/one"))
+    found = question_logs.read_inspect_log("a.json", Asked("s/one"))
     assert found.scores == [1, 0.5, 0, 0, 0.25, 1, 1, 0.5]
     assert found.how == ["read as a log of Inspect of m: s/one"]
     # Names of messages are drawn at random, and are no part of a question.
     assert compared("a.json", "b.json", metric="s/one").n_questions == len(values)
     with pytest.raises(BadInput, match="found the scores s/one, s/other; one of them, such as metric="):
-        inspect_logs.read_inspect_log("a.json", Asked())
+        question_logs.read_inspect_log("a.json", Asked())
 
 
 # Tables

@@ -27,9 +27,8 @@ from test_every_table import (
 )
 
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import known_names, metric_names, table_files
+from toolnoise.comparison import known_names, naming, table_files
 from toolnoise.comparison.metric_layouts import Asked
-from toolnoise.comparison.metric_names import directed
 from toolnoise.comparison.metric_runs import read_runs
 
 ARCHIVE = Path(__file__).with_name("metric_tables.tar.xz")
@@ -66,7 +65,7 @@ def numbers(runs):
 
 
 def test_arms_of_files_have_the_shortest_names_by_which_they_differ():
-    of_files = metric_names.names_of_arms
+    of_files = naming.names_of_arms
     assert of_files([["x/a.csv"], ["x/b.csv"]]) == ["a", "b"]
     assert of_files([["a/metrics.csv"], ["b/metrics.csv"]]) == ["a", "b"]
     assert of_files([["l/a/s1/m.csv", "l/a/s2/m.csv"], ["l/b/s1/m.csv", "l/b/s2/m.csv"]]) == ["a", "b"]
@@ -141,10 +140,10 @@ def test_a_name_on_the_list_has_a_direction_that_is_said_and_can_be_turned(name,
     ],
 )
 def test_a_name_that_is_not_on_the_list_has_no_direction(name):
-    (metric,) = directed((name,))
+    (metric,) = naming.directed((name,))
     assert metric.lower is None
     assert "is better (" not in metric.better and "lower or higher" in metric.better
-    assert [directed((name,), **{way: ()})[0].lower for way in ("lower", "higher")] == [True, False]
+    assert [naming.directed((name,), **{way: ()})[0].lower for way in ("lower", "higher")] == [True, False]
 
 
 def test_the_names_that_are_known_are_printed_in_the_docs():

@@ -6,7 +6,9 @@ input raises a `tn.BadInput`. Only these names are for programs: all others may 
 has the types.
 """
 
+import functools
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 __version__ = "0.1.0"
@@ -22,11 +24,25 @@ def __getattr__(name: str) -> Any:
     if name == "BadInput":
         value = importlib.import_module("toolnoise.base.errors").BadInput
     elif name in _MODULES:
-        function = getattr(importlib.import_module(f"toolnoise.api.{_MODULES[name]}"), name)
-        value = importlib.import_module("toolnoise.api").public(function)
+        value = _public(getattr(importlib.import_module(f"toolnoise.api.{_MODULES[name]}"), name))
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals().setdefault(name, value)
+
+
+def _public(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of `toolnoise`: the traceback of its errors ends where it was called."""
+    bad_input = importlib.import_module("toolnoise.base.errors").BadInput
+
+    @functools.wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        try:
+            return function(*given, **named)
+        except bad_input as error:
+            raise error.with_traceback(None) from None
+
+    called.__module__ = "toolnoise"  # where it is found by name
+    return called
 
 
 def __dir__() -> list[str]:

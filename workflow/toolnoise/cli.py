@@ -24,10 +24,10 @@ WIDEST = 100  # columns of the help
 # The verbs that people call, in the order of the help: each a function of a module. Those of jobs follow from their
 # functions: JOBS in study/job_code.py.
 VERBS = {
-    "compare": "toolnoise.comparison.verbs.compare:compare",
-    "plan": "toolnoise.comparison.verbs.decide:plan",
-    "gate": "toolnoise.comparison.verbs.decide:gate",
-    "keep": "toolnoise.comparison.verbs.decide:keep",
+    "compare": "toolnoise.verbs.gain:compare",
+    "plan": "toolnoise.verbs.gain:plan",
+    "gate": "toolnoise.verbs.gain:gate",
+    "keep": "toolnoise.verbs.gain:keep",
     "check": "toolnoise.checking.verbs.check:check",
     "init": "toolnoise.verbs.studies:init",
     "run": "toolnoise.verbs.studies:run",

@@ -19,7 +19,7 @@ from toolnoise.comparison import comparison, comparison_text, label_files
 from toolnoise.comparison.arms import PREDICTIONS, RIGHTS, Arm
 from toolnoise.comparison.comparison_text import Block, laid_out
 from toolnoise.comparison.label_files import Truth
-from toolnoise.comparison.metric_names import NAMES
+from toolnoise.comparison.naming import NAMES
 from toolnoise.formulas import Row
 from toolnoise.formulas import churn as formula
 from toolnoise.formulas.equal_runs import BIT_EQUAL

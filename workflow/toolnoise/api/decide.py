@@ -9,10 +9,10 @@ import numpy as np
 from toolnoise.api import values as inputs
 from toolnoise.api.values import Result, Verdict, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.comparison import decisions
 from toolnoise.comparison import keep as rules
-from toolnoise.comparison import regression_gate, sample_size
-from toolnoise.comparison.metric_names import directed, require_directions
 from toolnoise.comparison.metric_runs import read_runs, require_own_sessions
+from toolnoise.comparison.naming import directed, require_directions
 from toolnoise.stats.significance import LEVEL, POWER
 
 
@@ -48,25 +48,22 @@ def plan(
     of_tables |= {"lower": lower, "higher": higher}
     if metric:
         _refuse({"sd": sd, "sd_runs": sd_runs}, "found metric, which reads tables")
-        spread = _spread_of_tables(_arms(pilot), inputs.asked_of_tables(metric, **of_tables), inputs.texts(arm))
+        arms, asked = _arms(pilot), inputs.asked_of_tables(metric, **of_tables)
+        if not arms:
+            raise BadArgument("metric", "given without pilot", "the tables of the pilot")
+        tables = [table for of_arm in inputs.metric_tables(arms) for table in of_arm]
+        runs = read_runs([[table] for table in tables], asked, arms_are="or one")
+        spread = decisions.spread_of_runs(runs, inputs.called(tables), inputs.texts(arm))
     else:
         _refuse(of_tables, "is for tables, found without metric")
         paths = inputs.paths(pilot)
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
-        spread = sample_size.spread_of(paths, inputs.texts(arm), None if sd is None else float(sd), sd_runs)
-    values = sample_size.plan(spread, _several(gain), level, power)
-    return Result(sample_size.as_text(spread, values), values, values["needed"])
-
-
-def _spread_of_tables(arms: Sequence[Any], asked: Any, chosen: Sequence[str]) -> sample_size.Spread:
-    from toolnoise.comparison.metric_runs import read_runs
-
-    if not arms:
-        raise BadArgument("metric", "given without pilot", "the tables of the pilot")
-    tables = [table for of_arm in inputs.metric_tables(arms) for table in of_arm]
-    runs = read_runs([[table] for table in tables], asked, arms_are="or one")
-    return sample_size.spread_of_runs(runs, inputs.called(tables), chosen)
+        spread = decisions.spread_of(paths, inputs.texts(arm), None if sd is None else float(sd), sd_runs)
+    # A number or several, also NumPy's.
+    gains = [] if gain is None else np.atleast_1d(gain).tolist()
+    values = decisions.plan(spread, gains, level, power)
+    return Result(decisions.as_text(spread, values), values, values["needed"])
 
 
 def _arms(pilot: Any) -> list[Any]:
@@ -82,11 +79,6 @@ def _refuse(arguments: Mapping[str, Any], why: str) -> None:
             raise BadArgument(name, why, "leave it out")
 
 
-def _several(given: Any) -> list[Any]:
-    """A number or several, also NumPy's, as a list of Python's."""
-    return [] if given is None else np.atleast_1d(given).tolist()
-
-
 def gate(
     new: Any,
     reference: Any,
@@ -96,7 +88,7 @@ def gate(
     lower: bool = False,
     higher: bool = False,
     session: str | None = None,
-    level: float = regression_gate.LEVEL,
+    level: float = decisions.GATE_LEVEL,
 ) -> Verdict:
     """Whether new runs are further runs of the reference: `passed`.
 
@@ -116,12 +108,12 @@ def gate(
     tables = inputs.metric_tables([new, reference])
     of_both = [read_runs([table], asked, arms_are="in files") for table in tables]
     files = list(map(inputs.called, tables))
-    further, known = map(regression_gate.values_of, of_both, files)
+    further, known = map(decisions.values_of, of_both, files)
     (direction,) = of_both[0].metrics
     if one_sided:
         require_directions([direction])
     worse = None if not one_sided else "higher" if direction.lower else "lower"
-    values = regression_gate.gated(known, further, metric, level=level, worse=worse, files=(files[1], files[0]))
+    values = decisions.gated(known, further, metric, level=level, worse=worse, files=(files[1], files[0]))
     if one_sided:
         values["verdict"] += f"; {direction.better}"
     return Verdict(values["verdict"], values, rows_of(values), passed=values["passes"])
@@ -155,7 +147,7 @@ def keep(
     if inputs.is_path(table):
         frame = rules.read_loop_table(str(table), metric, by)
     elif hasattr(table, "columns") and len(table):
-        frame = rules.loop_table_of_frame(table)
+        frame = rules.loop_table_of_frame(inputs.as_pandas(table))
     else:
         raise BadInput("table", "", f"found {type(table).__name__}", "a path or a DataFrame with a line a run")
     changes, values, column = rules.runs_of_loop(frame, metric, by, max(rule))

@@ -14,7 +14,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison.metric_names import NAMES
+from toolnoise.comparison.naming import NAMES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,8 +106,7 @@ def _table(name: str, given: Any) -> "Frame":
     from toolnoise.comparison.metric_layouts import Frame
     from toolnoise.comparison.table_files import of_frame
 
-    if hasattr(given, "write_csv"):  # polars
-        given = pd.DataFrame(given.to_dict(as_series=False))
+    given = as_pandas(given)
     if isinstance(given, pd.Series) and any(index is not None for index in given.index.names):
         given = given.to_frame()
     if not isinstance(given, pd.DataFrame):
@@ -122,6 +121,13 @@ def _table(name: str, given: Any) -> "Frame":
     if all(isinstance(name, Number) for name in given):  # numbers are no names of columns
         table = table.set_axis([""] * table.shape[1], axis=1)
     return Frame(name, table)
+
+
+def as_pandas(given: Any) -> Any:
+    """A DataFrame of polars as one of pandas; anything else as it is."""
+    import pandas as pd
+
+    return pd.DataFrame(given.to_dict(as_series=False)) if hasattr(given, "write_csv") else given
 
 
 def texts(given: str | Sequence[str] | None) -> list[str]:

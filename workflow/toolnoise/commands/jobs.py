@@ -64,17 +64,13 @@ def _arguments(job: JobFunction) -> typing.Iterator[tuple[str, Mapping[str, Any]
             for part, about in SPEC.items():
                 yield f"--{part}", {"required": part not in _OPTIONAL_PARTS, "metavar": "KEY=VALUE", "help": about}
         else:
-            yield f"--{option_of(name)}", {**_of_value(parameter), **_required(job, name)}
+            yield f"--{option_of(name)}", {**_of_value(parameter), "required": not job.is_optional(name)}
     for name, about in job.files.items():
         several = {"nargs": "*" if job.is_optional(name) else "+"} if about.several else {}
-        yield f"--{option_of(name)}", {"metavar": "FILE", **several, **_required(job, name)}
+        yield f"--{option_of(name)}", {"metavar": "FILE", **several, "required": not job.is_optional(name)}
     for name, parameter in job.aside.items():
         kind = {"type": int} if typing.get_args(parameter.annotation)[0] is int else {}
-        yield f"--{option_of(name)}", {**kind, **_required(job, name)}
-
-
-def _required(job: JobFunction, name: str) -> dict[str, Any]:
-    return {} if job.is_optional(name) else {"required": True}
+        yield f"--{option_of(name)}", {**kind, "required": not job.is_optional(name)}
 
 
 def _of_value(parameter: inspect.Parameter) -> dict[str, Any]:

@@ -16,11 +16,11 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import escaped
-from toolnoise.comparison import label_files, metric_names, readings, table_files, table_rows
+from toolnoise.comparison import label_files, naming, readings, table_files
 from toolnoise.comparison.label_files import Truth
+from toolnoise.comparison.naming import by_number, numbers_of, role_of
 from toolnoise.comparison.readings import Reading
 from toolnoise.comparison.table_files import read_csv
-from toolnoise.comparison.table_rows import by_number, numbers_of, role_of
 from toolnoise.dumps import stacks
 from toolnoise.formulas import outcome_files
 from toolnoise.formulas.accuracy import cross_entropies, predictions
@@ -86,9 +86,9 @@ def require_no_losses(path: str, asked: str | None) -> None:
 
 def labels_of(given: Sequence[str]) -> Truth:
     """The labels that the first file of an arm has, or the study of a dump; none for right and wrong answers."""
-    path = metric_names.files_of(given[0])[0]
-    if is_dump(path):
-        _require_outcome(path, PREDICTIONS)
+    path = naming.files_of(given[0])[0]
+    if about := index_of(path):
+        _require_outcome(path, about, PREDICTIONS)
         return label_files.read(data_of(given))
     zipped = table_files.is_zipped(path)
     names = [] if zipped or table_files.is_array(path) else read_csv(path)
@@ -107,8 +107,8 @@ def labels_of(given: Sequence[str]) -> Truth:
 
 def data_of(given: Sequence[str]) -> str:
     """The data set of the study of which the first file of an arm is a dump."""
-    path = metric_names.files_of(given[0])[0]
-    if is_dump(path):
+    path = naming.files_of(given[0])[0]
+    if index_of(path):
         _, dataset, _, _, study = [*Path(path).resolve().parents, *[Path("/")] * 5][:5]
         data = study / "data" / f"{dataset.name}.npz"
         if data.is_file():
@@ -118,19 +118,21 @@ def data_of(given: Sequence[str]) -> str:
 
 def read_arm(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
     """The runs of an arm, from what was given for it: predictions, values or losses."""
-    paths = [path for pattern in given for path in metric_names.files_of(pattern)]
+    paths = [path for pattern in given for path in naming.files_of(pattern)]
     for path in paths if truth and of == PREDICTIONS and truth.alone else ():
         if Path(path).exists() and Path(truth.source).exists() and Path(path).samefile(truth.source):
             raise BadInput(path, "", "found the labels among the runs", "files of predictions")
     # Scores of many files need not fit into memory together.
     found = [read_file(path, of, truth)._replace(scores=None) for path in paths]
     name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
-    return joined(name, found, metric_names.run_numbers(paths))
+    return joined(name, found, naming.run_numbers(paths))
 
 
 def read_file(path: str, of: str, truth: Truth | None) -> Arm:
     """The runs in one file."""
-    return _dumped(path, of, truth) if is_dump(path) else _arm(path, _reading(path, of, truth), truth)
+    if about := index_of(path):
+        return _dumped(path, about, of, truth)
+    return _arm(path, _reading(path, of, truth), truth)
 
 
 def read_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth | None) -> Arm:
@@ -203,7 +205,7 @@ def _require_same_examples(arm: Arm, other: Arm) -> None:
         what = f"found scores of {name} where {arm.file} has {wanted}"
         raise BadInput(other.file, "", what, "the same classes, in the same order")
     if arm.ids is not None and other.ids is not None:
-        order = table_rows.matching(other.ids, arm.ids)
+        order = table_files.matching(other.ids, arm.ids)
         if order is None or (order != np.arange(len(order))).any():
             allowed = "the same order; or ids beside the labels, too, by which examples are put into order"
             raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
@@ -223,31 +225,29 @@ def require_comparable(arms: Sequence[Arm], *, paired: bool = False) -> None:
         what = f"the draws of {recorded} are known"
         raise BadArgument("paired", what, "only for files of your own")
     if paired:
-        metric_names.require_pairs(counts, [(arm.numbers, arm.file) for arm in arms if arm.numbers])
+        naming.require_pairs(counts, [(arm.numbers, arm.file) for arm in arms if arm.numbers])
 
 
-def is_dump(path: str | Path) -> bool:
-    """Whether it is a dump that predict wrote, judged by the index next to it."""
+def index_of(path: str | Path) -> dict[str, Any] | None:
+    """The index next to a dump that predict wrote; None of any other file."""
     index = Path(path).with_suffix(".json")
     about = files.read_json(index) if Path(path).suffix == ".npy" and index.is_file() else None
-    return isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys()
+    return about if isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys() else None
 
 
-def _require_outcome(dump: str, of: str) -> dict[str, Any]:
-    """The index of a dump; refuse one of another kind of outcome."""
-    about = files.read_json(Path(dump).with_suffix(".json"))
+def _require_outcome(dump: str, about: Mapping[str, Any], of: str) -> None:
+    """Refuse a dump of another kind of outcome."""
     left = about.get("outcome", LOGITS)
     if left not in (CLASSIFYING if of == PREDICTIONS else [of]):
         allowed = f"{of}, as in other arms"
         if of == PREDICTIONS:
             allowed = "classes or scores; means and SDs of other outcomes are in metrics/stability.csv"
         raise BadInput(dump, "", f"found an outcome of kind {left}", allowed)
-    return about
 
 
-def _dumped(path: str, of: str, truth: Truth | None) -> Arm:
+def _dumped(path: str, about: Mapping[str, Any], of: str, truth: Truth | None) -> Arm:
     """The finished runs of a study's dump, with their draws."""
-    about = _require_outcome(path, of)
+    _require_outcome(path, about, of)
     dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
     about_runs = {"missing": sum(dump.diverged), "drawn": dump.kept_draws}
     values = dump.kept
@@ -294,7 +294,7 @@ def _reading(path: str, of: str, truth: Truth | None) -> Reading:
     if of == PREDICTIONS and not truth.shape:
         beside = [each for name, each in named.items() if role_of(name) == "label" and each.ndim == 1]
         reading = reading._replace(labels=next((each for each in beside if each.dtype.kind in "biuf"), None))
-    order, ids = table_rows.in_order(path, named, examples)
+    order, ids = table_files.in_order(path, named, examples)
     if of == LOSSES and (order != np.arange(len(order))).any():
         what = "tokens" if array.ndim == 1 else "segments"
         raise BadInput(path, "", f"found {what} in another order than their ids", "the order of their ids")
@@ -314,7 +314,7 @@ def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
     if of == VALUES:
         found = label_files.numbers(path)
         values = found.answers.reshape(found.shape)
-        columns, wanted = (table_rows.distinct_words(each.asked) for each in (found, truth))
+        columns, wanted = (naming.distinct_words(each.asked) for each in (found, truth))
         reading = readings.read_values(path, [values], truth)._replace(ids=found.ids)
         if len(wanted) > 1 and sorted(columns) == sorted(wanted):
             reading = reading._replace(array=reading.array[..., [columns.index(name) for name in wanted]])
@@ -338,7 +338,7 @@ def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:
 def _runs_of(path: str, named: Mapping[str, np.ndarray], of: str, most: int) -> dict[str, np.ndarray]:
     """The one array of an .npz that has all runs, or an array for each run, of so many axes at most, by its number."""
     stack = [name for name in named if name in STACKS[of]]
-    runs = [name for name in named if role_of(name) != "label" and not table_rows.identifies(name)]
+    runs = [name for name in named if role_of(name) != "label" and not table_files.identifies(name)]
     if len(stack) == 1 or len(runs) == 1:
         name = (stack or runs)[0]
         return {name: named[name]}
@@ -363,7 +363,7 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     """What was read, in the order of the labels."""
     values, given, ids = reading.array, reading.labels, reading.ids
     if ids is not None and truth is not None and truth.ids is not None:
-        order = table_rows.matched(path, ids, truth.source, truth.ids)
+        order = table_files.matched(path, ids, truth.source, truth.ids)
         values, given, ids = _ordered(values, order), None if given is None else given[order], truth.ids
     lengths = _lengths(truth) if reading.lengths is None else reading.lengths
     outcome = reading.what if truth is None else truth.outcome
@@ -423,7 +423,7 @@ def _coded(path: str, values: np.ndarray, truth: Truth, what: str) -> np.ndarray
     """Classes as numbers: those of the labels if they are texts."""
     texts = values.dtype.kind == "U"
     if texts != (truth.codes is not None):
-        value = repr(table_rows.a_text(values)) if texts else values.flat[0]
+        value = repr(table_files.a_text(values)) if texts else values.flat[0]
         kinds = f"found the {what} {value}, and {'numbers' if texts else 'texts'} as labels in {truth.source}"
         raise BadInput(path, "", kinds, "texts in both, or numbers")
     if not texts:

@@ -16,12 +16,11 @@ import pandas as pd
 
 from toolnoise.base.errors import BadArgument
 from toolnoise.base.printing import counted, rounded_text
-from toolnoise.comparison import comparison, comparison_text, designs
+from toolnoise.comparison import comparison_text, designs, two_arms
 from toolnoise.comparison.comparison_text import LEVEL, Block, Row
 from toolnoise.comparison.designs import UNTESTED, Compared, Design, Way
-from toolnoise.comparison.metric_names import Metric
 from toolnoise.comparison.metric_runs import LEFT, NUMBERED, OWN_SESSIONS, SHARED, Runs
-from toolnoise.comparison.two_arms import adjusted
+from toolnoise.comparison.naming import Metric
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, sd_chi2
 from toolnoise.stats.significance import Result
 
@@ -45,7 +44,7 @@ def compare(runs: Runs, against: str | None = None) -> list[Compared]:
             of_a, of_b = (of_arms[arm, metric.name] for arm in (a, b))
             if len(of_a) and len(of_b):
                 found.append(_compared(metric, a, b, of_a, of_b, same, runs.sessions_missing(metric.name)))
-    return adjusted(found)
+    return two_arms.adjusted(found)
 
 
 def _pairs(arms: Sequence[str], against: str | None) -> list[tuple[str, str]]:
@@ -93,12 +92,12 @@ def plan_of(a: pd.DataFrame, b: pd.DataFrame) -> Design:
 def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
     """The test of two arms' numbers; pairs of which all differences are equal have none."""
     if plan.way == "paired":
-        of_a, of_b = comparison.unit_means(plan, a, b)
+        of_a, of_b = plan.means(a, b)
         differences = of_b - of_a
         if np.ptp(differences) <= ROUNDING * max(np.abs(of_a).max(), np.abs(of_b).max()):
             return Result(np.nan, np.nan, Estimate(float(differences.mean())))
     # What the smallest difference of a metric is, is not known.
-    return comparison.difference(plan, a, b, np.nan)
+    return two_arms.difference(plan, a, b, np.nan)
 
 
 def _arm(name: str, of_runs: np.ndarray, of_sessions: np.ndarray | None, way: Way) -> Compared:
@@ -123,7 +122,7 @@ def _compared(
     plan, in_sessions = plan_of(of_a, of_b), of_a["session"].notna().any()
     if no_sessions or same:
         plan = plan._replace(way="same runs" if same else "no sessions")
-    means = comparison.unit_means(plan, a, b)
+    means = plan.means(a, b)
     untested = plan.way in UNTESTED
     arm_a, arm_b = (
         _arm(name, of, of_sessions if in_sessions else None, plan.way)
@@ -131,9 +130,9 @@ def _compared(
     )
     numbered = str(of_a["seed"].iloc[0]).startswith(NUMBERED)
     pairs_are = "sessions" if in_sessions else "runs" if numbered else "seeds"
-    pairs = plan.shared if in_sessions or plan.way in comparison.PAIRED else 0
+    pairs = plan.shared if in_sessions or plan.way in two_arms.PAIRED else 0
     units = ("sessions" if in_sessions else "runs", pairs_are)
-    found = comparison.of_units(plan, a, b, tested(plan, a, b), lower=metric.lower)
+    found = two_arms.of_units(plan, a, b, tested(plan, a, b), lower=metric.lower)
     beats, known = found.pop("probability_of_improvement"), metric.lower is not None
     return Compared(
         metric=metric.name,
@@ -146,7 +145,7 @@ def _compared(
         pairs_are=pairs_are,
         n_in_both=same,
         **found,
-        sd_ratio=UNDEFINED if untested else comparison.sd_ratio(plan, a, b),
+        sd_ratio=UNDEFINED if untested else two_arms.sd_ratio(plan, a, b),
         probability_of_improvement=beats if known else UNDEFINED,
         probability_of_higher=UNDEFINED if known else beats,
     )

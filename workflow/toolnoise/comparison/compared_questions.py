@@ -8,7 +8,7 @@ run.
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -17,11 +17,10 @@ import pandas as pd
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import comparison_text, crossed, designs
-from toolnoise.comparison.comparison import counted_once
 from toolnoise.comparison.comparison_text import PERCENT, Block
 from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Compared
-from toolnoise.comparison.metric_names import NAMES
+from toolnoise.comparison.naming import NAMES
 from toolnoise.comparison.question_logs import Log
 from toolnoise.comparison.two_arms import adjusted
 from toolnoise.stats import draws
@@ -90,11 +89,7 @@ def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: 
         way=way,
         n_pairs=len(scores[0]) if paired and not alone else 0,
         n_in_both=same,
-        notes=[
-            *_equal_runs(first, contents[0], "A"),
-            *_equal_runs(other, contents[1], name),
-            *_notes(first, other, name),
-        ],
+        notes=_notes({"A": first, name: other}, contents),
         difference=result.effect.within(*most),
         pvalue=result.pvalue,
         pvalue_holm=result.pvalue,
@@ -193,11 +188,6 @@ def _contents(arm: Log) -> list[Hashable]:
     return [frozenset(of.itertuples(index=False, name=None)) for _, of in of_runs]
 
 
-def _equal_runs(arm: Log, contents: Sequence[Hashable], name: str) -> list[str]:
-    answered = bool(arm.samples["answer"].notna().any())
-    return counted_once(name, contents, f"equal in all scores{' and answers' * answered}")
-
-
 def _arm(name: str, runs: Log, samples: pd.DataFrame, scores: np.ndarray, lengths: np.ndarray) -> Compared:
     """One side alone: its different runs, the fewest and the most samples of a question in a run, the mean score.
 
@@ -252,11 +242,16 @@ def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
     return Estimate(share, share - reach, share + reach).within(0, 1)
 
 
-def _notes(a: Log, b: Log, name: str) -> list[str]:
-    """How files were read, as sentences."""
+def _notes(arms: Mapping[str, Log], contents: Sequence[Sequence[Hashable]]) -> list[str]:
+    """Which runs are equal, and how files were read, as sentences."""
+    notes = []
+    for (name, arm), of_runs in zip(arms.items(), contents, strict=True):
+        answered = bool(arm.samples["answer"].notna().any())
+        notes += comparison_text.counted_once(name, of_runs, f"equal in all scores{' and answers' * answered}")
+    a, b = arms.values()
     if [*a.how] == [*b.how]:
-        return [f"Both: {how}." for how in a.how]
-    return [f"{called}: {how}." for called, arm in (("A", a), (name, b)) for how in arm.how]
+        return notes + [f"Both: {how}." for how in a.how]
+    return notes + [f"{name}: {how}." for name, arm in arms.items() for how in arm.how]
 
 
 def as_json(comparisons: Sequence[Compared]) -> dict[str, Any]:
@@ -273,7 +268,8 @@ def blocks(comparisons: Sequence[Compared]) -> list[Block]:
 
 def _block(found: Compared, tests: int) -> Block:
     a, b, questions = found.a, found.b, _questions(found)
-    name, means, scale = found.metric + " %" * found.shares, map(Estimate, (a.mean, b.mean)), _scale(found)
+    name, means = found.metric + " %" * found.shares, map(Estimate, (a.mean, b.mean))
+    scale = PERCENT if found.shares else 1
     rows = [comparison_text.mean_row(name, *means, found.difference, _over(found), scale)]
     if found.way not in OF_THESE_RUNS:
         rows.append(comparison_text.difference_row("  these runs", found.difference_over_questions, questions, scale))
@@ -315,19 +311,15 @@ def _runs(found: Compared) -> str:
     return f"{found.n_pairs} pairs of runs" if found.n_pairs else f"{found.a.n_runs} + {found.b.n_runs} runs"
 
 
-def _scale(found: Compared) -> float:
-    return PERCENT if found.shares else 1
-
-
 def _sentences(found: Compared) -> list[str]:
-    a, b, difference = found.a, found.b, found.difference
+    a, b, difference, scale = found.a, found.b, found.difference, PERCENT if found.shares else 1
     if math.isnan(difference.low) and difference.value == 0:
         return [f"Both have the same {found.metric}, with no difference on any question."]
     if math.isnan(found.pvalue):
-        size = f"{b.name} - {a.name} is {comparison_text.number_text(difference, _scale(found), '+')} on every question"
+        size = f"{b.name} - {a.name} is {comparison_text.number_text(difference, scale, '+')} on every question"
         return [f"{found.metric}: {size}: {comparison_text.NO_NOISE}."]
     these = " for this pair of runs" if a.n_runs == b.n_runs == 1 else " for these runs"
-    how = {"lower": None, "unit": " points" * found.shares, "scale": _scale(found)}
+    how = {"lower": None, "unit": " points" * found.shares, "scale": scale}
     how["these"] = these if found.way in OF_THESE_RUNS else ""
     (said,) = comparison_text.verdict(found, found.metric, difference, None, f"over {_over(found)}", **how)
     if found.way in OF_THESE_RUNS:

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.comparison import crossed, designs, pairs_of_units, two_arms
+from toolnoise.comparison import comparison_text, crossed, designs, two_arms
 from toolnoise.comparison.arms import RIGHTS, Arm
 from toolnoise.comparison.crossed import mean_over_examples
-from toolnoise.comparison.designs import UNTESTED, Compared, Design, Way
-from toolnoise.comparison.metric_names import NAMES
-from toolnoise.comparison.pairs_of_units import UnitStatistic, in_arm
+from toolnoise.comparison.designs import Compared, Design, UnitStatistic
+from toolnoise.comparison.naming import NAMES
+from toolnoise.comparison.two_arms import PAIRED, between_arms, difference, of_units, sd_ratio, variances
 from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.outcomes import LABELS, LOSSES, NUMBERS
@@ -34,11 +34,8 @@ from toolnoise.stats.estimates import (
     sd_chi2,
     sd_interval,
     standard_deviation,
-    unless_too_wide,
 )
-from toolnoise.stats.significance import Result, mean_difference
-
-PAIRED: tuple[Way, ...] = ("paired", "partly paired")
+from toolnoise.stats.significance import Result
 
 
 class ArmRuns(NamedTuple):
@@ -127,7 +124,7 @@ def _step(a: ArmRuns, b: ArmRuns) -> float:
 
 def _compare(a: ArmRuns, b: ArmRuns, *, paired: bool) -> Compared:
     plan, test = tested(a, b)
-    judged = unit_means(plan, a.judged, b.judged)
+    judged = plan.means(a.judged, b.judged)
     lengths, numbers = a.arm.lengths, a.arm.kind in NUMBERS
     over_examples = mean_over_examples(judged[1].mean(axis=0) - judged[0].mean(axis=0), lengths)
     pairs = None if plan.way == "partly paired" else plan.way == "paired"
@@ -154,32 +151,11 @@ def _compare(a: ArmRuns, b: ArmRuns, *, paired: bool) -> Compared:
     )
 
 
-def of_units(plan: Design, a: np.ndarray, b: np.ndarray, test: Result, *, lower: bool | None) -> dict[str, Any]:
-    """What is said of any two arms, by the means of their units: the test, the difference in SDs, and how often B wins.
-
-    For partly paired arms, `pair_weight` is the share of the pairs' difference in that of the arms. If which way is
-    better is not known (None), what is higher wins.
-    """
-    means, untested = unit_means(plan, a, b), plan.way in UNTESTED
-    better = [-of_arm if lower else of_arm for of_arm in means]
-    return {
-        "way": plan.way,
-        "pair_weight": two_arms.pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
-        "difference": test.effect,
-        "pvalue": test.pvalue,
-        "pvalue_holm": test.pvalue,
-        "hedges_g": UNDEFINED if untested else two_arms.hedges_g(*means),
-        "probability_of_improvement": (
-            UNDEFINED if untested else two_arms.probability_of_improvement(*better, plan.shared)
-        ),
-    }
-
-
 def _further(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
     """What is measured of predicted classes, or of right and wrong answers, besides accuracy."""
     entropies, predicted = (a.arm.entropies, b.arm.entropies), (a.arm.answers, b.arm.answers)
     scored = entropies[0] is not None and entropies[1] is not None
-    churns = in_arms(plan, *map(pairwise_churn, predicted))
+    churns = plan.of_pairs(*map(pairwise_churn, predicted))
     changes = {
         "churn": two_arms.cross_churn(*predicted),
         "good_flips": two_arms.good_flips(a.judged, b.judged),
@@ -188,8 +164,8 @@ def _further(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
     changes = {name: between_arms(plan, matrix, _step(a, b)) for name, matrix in changes.items()}
     return {
         "cross_entropy_difference": difference(plan, *entropies, np.nan).effect if scored else None,
-        "churn_difference": pairs_of_units.difference(*churns).within(-1, 1),
-        "churn_ratio": pairs_of_units.ratio(*churns),
+        "churn_difference": designs.difference(*churns).within(-1, 1),
+        "churn_ratio": designs.ratio(*churns),
         "other_draws": {name: other for name, (other, _) in changes.items()},
         "same_draw": {name: same for name, (_, same) in changes.items()},
         "units_each": int(a.arm.lengths[0]),
@@ -218,7 +194,7 @@ def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
     units = int(a.arm.lengths[0])
     whole_a, whole_b = (each.judged.reshape(len(each.judged), -1, units).all(axis=2) for each in (a, b))
     test = difference(plan, whole_a.mean(axis=1), whole_b.mean(axis=1), _step(a, b) * units)
-    of_a, of_b = (means.mean(axis=0) for means in unit_means(plan, whole_a, whole_b))
+    of_a, of_b = (means.mean(axis=0) for means in plan.means(whole_a, whole_b))
     over_examples = mean_t(of_b - of_a, 0.0).within(-1, 1)
     found = {"a": float(of_a.mean()), "b": float(of_b.mean()), "difference": test.effect.within(-1, 1)}
     return found | {"pvalue": test.pvalue, "over_examples": over_examples}
@@ -232,10 +208,10 @@ def _arm(of: ArmRuns) -> Compared:
         return mean_t(designs.unit_means(values, unit_of, units), step)
 
     def of_pairs(matrix: np.ndarray) -> UnitStatistic:
-        return in_arm(designs.pair_means(matrix, unit_of, unit_of, units, units), units)
+        return designs.of_pairs(matrix, unit_of, units)
 
     each_own = len(units) == len(unit_of)
-    sd = sd_chi2(of.scores, of.step) if each_own else pairs_of_units.root(of_pairs(variances(of.scores)))
+    sd = sd_chi2(of.scores, of.step) if each_own else designs.root(of_pairs(variances(of.scores)))
     found = mean(of.scores, of.step)
     if arm.kind == LOSSES:
         further = {"perplexity": _exponential(found), "rmse": None}
@@ -243,7 +219,7 @@ def _arm(of: ArmRuns) -> Compared:
         further = {"perplexity": None, "rmse": mean(_rmse(of), np.nan)}
     if arm.kind in NUMBERS:
         apart = np.array([np.abs(arm.answers - run).mean(axis=1) for run in arm.answers])
-        further["apart"] = pairs_of_units.estimate(of_pairs(apart)).within(0, np.inf)
+        further["apart"] = designs.estimate(of_pairs(apart)).within(0, np.inf)
     else:
         found, largest = found.within(0, 1), METRICS["accuracy_sd"].range
         churn, sd = pairwise_churn(arm.answers), sd.within(*largest)
@@ -252,7 +228,7 @@ def _arm(of: ArmRuns) -> Compared:
         further = {
             "accuracy_sd_same_draw": sd_same_draw(of, step).within(*largest),
             "cross_entropy_mean": None if arm.entropies is None else mean(arm.entropies, np.nan).within(0, np.inf),
-            "churn": pairs_of_units.estimate(of_pairs(churn)).within(0, 1),
+            "churn": designs.estimate(of_pairs(churn)).within(0, 1),
             "churn_same_draw": mean_t(designs.same_unit_means(churn, unit_of), step).within(0, 1),
         }
     one_draw_of = draws.shared(of.drawn) if len(units) == 1 else []
@@ -279,53 +255,6 @@ def sd_same_draw(of: ArmRuns, step: float) -> Estimate:
     return sd_interval(float(np.sqrt(squares / freedom)), freedom + 1) if squares else equal_runs_sd(freedom + 1, step)
 
 
-def variances(scores: np.ndarray) -> np.ndarray:
-    """What each pair of runs says about the variance; the mean over all pairs is the sample variance."""
-    return np.square(scores[:, np.newaxis] - scores) / 2
-
-
-def unit_means(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean over the runs of each unit of both arms."""
-    return designs.unit_means(a, plan.a, plan.units_a), designs.unit_means(b, plan.b, plan.units_b)
-
-
-def in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[UnitStatistic, UnitStatistic]:
-    """Means over pairs of different units from each arm's pairs of runs."""
-    of_a = designs.pair_means(a, plan.a, plan.a, plan.units_a, plan.units_a)
-    of_b = designs.pair_means(b, plan.b, plan.b, plan.units_b, plan.units_b)
-    return in_arm(of_a, plan.units_a), in_arm(of_b, plan.units_b)
-
-
-def sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
-    """The ratio of the SDs of runs of different units, without an interval that would be too wide."""
-    return unless_too_wide(pairs_of_units.ratio(*in_arms(plan, variances(a), variances(b)), 0.5))
-
-
-def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1) -> tuple[Estimate, Estimate]:
-    """The means over pairs of a run of A and a run of B, [A, B], with other draws and with the same; at most `most`."""
-    means = designs.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
-    same = plan.units_a[:, np.newaxis] == plan.units_b
-    if plan.way == "one draw":
-        of_pairs = means[~same], means[same]
-        other, alike = (Estimate(float(of.mean())) if of.size else UNDEFINED for of in of_pairs)
-    else:
-        other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.units_a, plan.units_b))
-        alike = mean_t(means[same], step)
-    return other.within(0, most), alike.within(0, most)
-
-
-def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Result:
-    """The test of a quantity of runs; where the design has none, only the difference."""
-    a, b = unit_means(plan, a, b)
-    if plan.way == "paired":
-        return two_arms.paired_difference(a, b, step)
-    if plan.way == "partly paired":
-        return two_arms.partly_paired_difference(a, b, plan.shared, step)
-    if plan.way == "independent":
-        return mean_difference(a, b, (step, step))
-    return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean())))
-
-
 def _rmse(of: ArmRuns) -> np.ndarray:
     return np.sqrt(np.square(of.judged).mean(axis=1))
 
@@ -339,7 +268,9 @@ def notes(a: ArmRuns, b: ArmRuns, *, paired: bool) -> list[str]:
     """What was seen or assumed about the runs, as sentences."""
     notes = []
     for of in (a, b):
-        notes += counted_once(of.name, of.contents, "bit-identical" if of.arm.bits else "equal in all predictions")
+        notes += comparison_text.counted_once(
+            of.name, of.contents, "bit-identical" if of.arm.bits else "equal in all predictions"
+        )
         notes += [f"{of.name}: {note}." for note in of.arm.notes]
     if same := runs_in_both(a, b):
         alike = "bit-identical with" if a.arm.bits and b.arm.bits else "equal in all predictions to"
@@ -350,12 +281,3 @@ def notes(a: ArmRuns, b: ArmRuns, *, paired: bool) -> list[str]:
     if paired:
         assumed = f"run s of {a.name} and run s of {b.name} have the same draws (paired)"
     return [*notes, f"Assumed: {assumed}."] if unknown else notes
-
-
-def counted_once(name: str, contents: Sequence[Hashable], alike: str) -> list[str]:
-    """The sentence on runs of an arm that have equal contents, if some do."""
-    runs, different = len(contents), len(set(contents))
-    if different == runs:
-        return []
-    some = f"Of the {runs} runs of {name}, {different} differ; runs that are {alike} count as one."
-    return [f"The {runs} runs of {name} are {alike} and count as one." if different == 1 else some]

@@ -1,7 +1,7 @@
 """What `toolnoise compare` prints: verdicts, then the numbers of each comparison, then what they are of."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -334,6 +334,15 @@ def _one_draw(arm: Compared) -> str:
     return f"the {arm.n_runs} runs of {arm.name} share one draw{_of(arm.one_draw_of)}"
 
 
+def counted_once(name: str, contents: Sequence[Hashable], alike: str) -> list[str]:
+    """The sentence on runs of an arm that have equal contents, if some do."""
+    runs, different = len(contents), len(set(contents))
+    if different == runs:
+        return []
+    some = f"Of the {runs} runs of {name}, {different} differ; runs that are {alike} count as one."
+    return [f"The {runs} runs of {name} are {alike} and count as one." if different == 1 else some]
+
+
 def over_what(comparison: Compared) -> str:
     """What the intervals over draws are about."""
     if comparison.way == "paired":
@@ -398,8 +407,7 @@ def difference_row(name: str, difference: Estimate, over: str, scale: float = 1)
 
 
 def _difference(difference: Estimate, digits: int | None, over: str, scale: float) -> Row:
-    value, low, high = (rounded_text(scale * end, digits, "+") for end in difference)
-    return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
+    return _cells([rounded_text(scale * end, digits, "+") for end in difference], over)
 
 
 def number_text(estimate: Estimate, scale: float = 1, sign: str = "-") -> str:
@@ -425,7 +433,11 @@ def share_cells(estimate: Estimate, over: str) -> tuple[str, str, str]:
 
 def estimate_cells(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
     """A value, its interval, and what that is over."""
-    value, low, high = ("n/a" if math.isnan(number) else form.format(number) for number in estimate)
+    return _cells(["n/a" if math.isnan(number) else form.format(number) for number in estimate], over)
+
+
+def _cells(estimate: Sequence[str], over: str) -> tuple[str, str, str]:
+    value, low, high = estimate
     return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
 
 

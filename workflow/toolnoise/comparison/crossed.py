@@ -101,7 +101,7 @@ def over_runs_and_examples(
     halves = [(each.high - each.low) / 2 for each in (over_examples, over_runs)]
     if np.isnan(halves).any():
         return Estimate(over_runs.value)
-    arms = {True: [b - a] if paired else [], False: [a, b], None: []}[paired]
+    arms = [] if paired is None else [b - a] if paired else [a, b]
     freedom = mean_error(b.mean(axis=0) - a.mean(axis=0), lengths)[2]
     interaction = _interaction(arms, lengths, freedom).reach(TAIL) if arms else 0.0
     half = _of_both(halves[0] ** 2, halves[1] ** 2, interaction)

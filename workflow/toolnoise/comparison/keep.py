@@ -25,8 +25,8 @@ from toolnoise.base.printing import counted, decimals_by_uncertainty, rounded_te
 from toolnoise.comparison.known_names import FAILED, FINISHED, SEEDS, STATES, STEPS
 from toolnoise.comparison.known_names import UNFINISHED as NOT_FINISHED
 from toolnoise.comparison.metric_layouts import BLANK, Frame, numbers_of
-from toolnoise.comparison.metric_names import column_named, listed, plain
-from toolnoise.comparison.table_files import ENCODING, as_frame, has_names, read_csv
+from toolnoise.comparison.naming import column_named, listed, plain
+from toolnoise.comparison.table_files import ENCODING, as_frame, has_names, of_frame, read_csv
 
 # The number of a change's runs, and what z must exceed there.
 Rule = Mapping[int, float]
@@ -270,11 +270,10 @@ def read_loop_table(path: str, metric: str, by: str | None) -> Frame:
 
 
 def loop_table_of_frame(table: Any) -> Frame:
-    """A DataFrame of pandas or polars as columns of texts."""
+    """A DataFrame as columns of texts."""
     if len({*table.columns}) < len(table.columns):
         raise BadInput("table", "", "found a column twice", "each once")
-    names = list(map(str, table.columns))
-    return Frame("table", as_frame(names, [np.array([*map(str, table[name])], object) for name in table.columns]))
+    return Frame("table", of_frame(table, typed=False))
 
 
 def _table_of_log(path: str, logged: Sequence[tuple[str, str]], metric: str, by: str | None) -> Frame:

@@ -7,9 +7,9 @@ import numpy as np
 
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import table_files, table_rows
+from toolnoise.comparison import table_files
+from toolnoise.comparison.naming import role_of
 from toolnoise.comparison.table_files import has_names, read_csv
-from toolnoise.comparison.table_rows import role_of
 from toolnoise.datasets import prepared
 from toolnoise.formulas.outcomes import LABEL, LABELS, MASKS, TOKENS, VALUES, YES_OR_NO
 
@@ -77,18 +77,18 @@ def labels_of_array(path: str, array: np.ndarray) -> Truth:
 def _of_table(path: str, table: "pd.DataFrame") -> Truth:
     """The labels in a table: its column of labels, or its only column."""
     if not has_names(table):
-        values = table_rows.stacked(path, table, range(table.shape[1]))
+        values = table_files.stacked(path, table, range(table.shape[1]))
         if max(values.shape) != values.size:
             raise BadInput(path, "", f"found shape {values.shape}", "one label per example")
         return labels_of_array(path, values.ravel())
-    rows, ids, _ = table_rows.layout(path, table)
-    column = table_rows.labels_in(path, table, rows)
+    rows, ids, _ = table_files.layout(path, table)
+    column = table_files.labels_in(path, table, rows)
     if column is not None:
         return labels_of_array(path, column[1])._replace(ids=ids, alone=False)
     left = [name for name in table if role_of(name) not in ("run", "example", "index", "aside")]
     if len(left) != 1:
         raise BadInput(path, "", f"found the columns {', '.join(table)}", "labels in a column label")
-    values = table_rows.stacked(path, table, [table.columns.get_loc(left[0])])[rows[0], 0]
+    values = table_files.stacked(path, table, [table.columns.get_loc(left[0])])[rows[0], 0]
     return labels_of_array(path, values)._replace(ids=ids)
 
 
@@ -102,12 +102,12 @@ def numbers(path: str) -> Truth:
     table = read_csv(path)
     known = [place for place, name in enumerate(table) if has_names(table) and role_of(name) in ("example", "index")]
     columns = [place for place in range(table.shape[1]) if place not in known] or known
-    array = table_rows.stacked(path, table, columns)
+    array = table_files.stacked(path, table, columns)
     if columns == known or not has_names(table):
         return numbers_of_array(path, array)
-    rows, ids, _ = table_rows.layout(path, table)
+    rows, ids, _ = table_files.layout(path, table)
     if len(rows) > 1:
-        run = table_rows.columns_of_role(table, "run")[0]
+        run = table_files.columns_of_role(table, "run")[0]
         raise BadInput(path, run, f"found {len(rows)} runs", "a line for each example")
     return numbers_of_array(path, array[rows[0]])._replace(ids=ids, asked=[table.columns[place] for place in columns])
 
@@ -130,13 +130,13 @@ def _labelled(path: str) -> tuple[np.ndarray, np.ndarray | None]:
         return array, None
     named = arrays.read_npz(path)
     names = [name for name in named if role_of(name) == "label"]
-    names = names or [name for name in named if not table_rows.identifies(name)]
+    names = names or [name for name in named if not table_files.identifies(name)]
     if len(names) != 1:
         raise BadInput(path, "", f"found {table_files.shapes_of(named)}", "one array, or one named labels")
     array = named[names[0]]
     table_files.require_array(path, array, 3)
     array = array.ravel() if max(array.shape) == array.size else array
-    order, ids = table_rows.in_order(path, named, len(array))
+    order, ids = table_files.in_order(path, named, len(array))
     return array[order], ids
 
 

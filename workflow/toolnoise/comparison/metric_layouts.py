@@ -18,7 +18,7 @@ from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import known_names as known
 from toolnoise.comparison import table_files
 from toolnoise.comparison.known_names import ASIDE, INDEX, METRICS, OF_LINES
-from toolnoise.comparison.metric_names import arms_in_names, column_named, is_meant, listed, plain, words_of
+from toolnoise.comparison.naming import arms_in_names, column_named, is_meant, listed, plain, words_of
 from toolnoise.comparison.table_files import LARGEST, LINE, is_number
 
 # Cells that stand for nothing, as spreadsheets and loggers write them.

@@ -5,7 +5,6 @@ a run, the last or the best counts, and never without being asked. A column of s
 for, but for times and speeds: runs of one session (a machine, a day, a launch) share its speed.
 """
 
-import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, NoReturn
@@ -13,13 +12,13 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import pandas as pd
 
-from toolnoise.base.errors import BadArgument, BadInput, Spelling
+from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
 from toolnoise.base.times import is_time
 from toolnoise.comparison import known_names as known
-from toolnoise.comparison import metric_layouts, metric_names, table_rows
+from toolnoise.comparison import metric_layouts, naming
 from toolnoise.comparison.metric_layouts import NONE, Arms, Asked, Frame, Roles
-from toolnoise.comparison.metric_names import Metric, listed, plain, words_of
+from toolnoise.comparison.naming import Metric, listed, plain, words_of
 from toolnoise.comparison.table_files import EXACT, is_number
 
 LEFT = "Left out: "  # begins a note on what does not count
@@ -257,8 +256,7 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
     A single table, or tables with `asked.by`, have the arms in a column, unless `arms_are` says otherwise.
     """
     arms = [
-        [one for each in arm for one in ([each] if isinstance(each, Frame) else metric_names.files_of(each))]
-        for arm in given
+        [one for each in arm for one in ([each] if isinstance(each, Frame) else naming.files_of(each))] for arm in given
     ]
     if asked.by is None and (len(arms) > 1 or len(arms[0]) > 1):
         arms_are = "in files"
@@ -267,7 +265,7 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
     files = [[one.path.rpartition(" ")[2] if isinstance(one, Frame) else one for one in arm] for arm in arms]
     parts: list[Lines] = []
     notes = Notes({}, Counter(), {})
-    for name, arm, paths in zip(metric_names.names_of_arms(files), arms, files, strict=True):
+    for name, arm, paths in zip(naming.names_of_arms(files), arms, files, strict=True):
         seeds, several = _seeds_of_files(paths, asked), in_files and len(arm) > 1
         for place, one in enumerate(arm):
             frame = one if isinstance(one, Frame) else metric_layouts.read_metric_file(one)
@@ -281,10 +279,10 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
         raise BadArgument(asked.steps, "found no steps", "a column of steps, such as step, iteration or epoch")
     metrics = [
         metric._replace(unit=notes.unit(metric.name))
-        for metric in metric_names.directed(asked.metrics, asked.lower, asked.higher)
+        for metric in naming.directed(asked.metrics, asked.lower, asked.higher)
     ]
     if asked.steps == "best":
-        metric_names.require_directions(metrics)
+        naming.require_directions(metrics)
     firsts, values, said = runs_of_lines(lines, metrics, asked.steps)
     about = about.loc[firsts].assign(session_of_times=None)
     if asked.paired:
@@ -293,7 +291,7 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
         said.append("Runs are not paired: no column says their seeds.")
     for metric in metrics:
         of_arms = values[metric.name].dropna().groupby(about["arm"], sort=False)
-        metric_names.require_one_scale_of_shares(metric.name, {arm: list(of_arm) for arm, of_arm in of_arms})
+        naming.require_one_scale_of_shares(metric.name, {arm: list(of_arm) for arm, of_arm in of_arms})
     if asked.session == NONE:
         said.append(f"Each run counts as a session of its own (session {NONE}).")
     if asked.session is None and any(map(is_time, asked.metrics)):
@@ -316,7 +314,7 @@ def _lines(
     found, layout = metric_layouts.as_long(
         original, asked.metrics, asked.by, asked.seed, one_arm=arms_are == "in files"
     )
-    columns = {metric: metric_names.column_named(found.path, found.names, metric, "metric") for metric in asked.metrics}
+    columns = {metric: naming.column_named(found.path, found.names, metric, "metric") for metric in asked.metrics}
     values = pd.DataFrame(index=range(found.lines))
     for metric, name in columns.items():
         values[metric], percent = metric_layouts.numbers_of(found, name)
@@ -427,7 +425,7 @@ def _arms_of_lines(found: Frame, of: Roles, named: list[int], arm: str, arms_are
         return found.texts(of.arm), f"arms by {of.arm}"
     if arms_are == "in files":
         return [arm] * found.lines, ""
-    if in_names := _in_names(found, of, named, metric_names.arms_in_names):
+    if in_names := _in_names(found, of, named, naming.arms_in_names):
         return in_names, "arms by the names of runs, before their numbers"
     if arms_are == "needed":
         raise BadArgument("by", "missing", "no column says a run's arm; or a file for each arm", found.path)
@@ -446,7 +444,7 @@ def _seeds_of_lines(
         return list(map(whole_seed, found.texts(of.seed))), f"seeds by {of.seed}"
     if seed is not None:
         return [seed] * found.lines, "seeds by the names of files"
-    if asked != NONE and (in_names := _in_names(found, of, named, metric_names.seeds_in_names)):
+    if asked != NONE and (in_names := _in_names(found, of, named, naming.seeds_in_names)):
         return in_names, "seeds by the names of runs"
     return [None] * found.lines, ""
 
@@ -478,14 +476,10 @@ def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
     """The seed of each of an arm's files by its name, or its number if `paired` says that this is as good."""
     if len(paths) < 2 or asked.seed is not None:
         return None
-    seeds = metric_names.seeds_in_names(paths)
-    if seeds is None and asked.paired and (numbers := table_rows.numbers_of(paths)):
+    seeds = naming.seeds_in_names(paths)
+    if seeds is None and asked.paired and (numbers := naming.numbers_of(paths)):
         return [f"{NUMBERED}{number}" for number in numbers]
     return seeds if seeds and len(set(seeds)) == len(seeds) else None
-
-
-def _a_file_each(name: str, spelled: Spelling) -> str:
-    return f"a file for each {name}, or {spelled('by', name)}"
 
 
 def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
@@ -496,8 +490,10 @@ def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
         most = max(of_arms, key=len, default=())
         if len(most) > 1:
             if plain(name) in known.TASKS:
-                what = f"found {listed(sorted(most))} in one arm"
-                raise BadInput(found.path, name, what, functools.partial(_a_file_each, name))
+                what, each = f"found {listed(sorted(most))} in one arm", f"a file for each {name}"
+                raise BadInput(
+                    found.path, name, what, lambda spelled, *, of=name, each=each: f"{each}, or {spelled('by', of)}"
+                )
             several.append(name)
     # A grid of a setting in each arm: no run of it differs by noise alone.
     for name in of.settings if of.seed is None and len(arms) else ():

@@ -2,8 +2,9 @@
 
 Names decide first, then values, then the shape, for N examples (docs/tables/compare.txt has the table). Whatever these
 leave open is refused in one line with both readings. Whole numbers are scores only where a name says so. Columns `run`
-and `example` say what a line is of (`table_rows`), a column `label` has labels. Columns that are not read are named. An
-array of an .npz counts as a column by its name, and a nameless one by the words of the file's (`a_correct.npy`).
+and `example` say what a line is of (`layout` in `table_files`), a column `label` has labels. Columns that are not read
+are named. An array of an .npz counts as a column by its name, and a nameless one by the words of the file's
+(`a_correct.npy`).
 
 Where each example has several labels, their shape decides, N x K, N x L or N x H x W. An array of that shape has each
 unit's predicted class, or for many labels of 0 and 1, each label's log-odds or probability; with an axis of classes
@@ -19,11 +20,11 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import counted
-from toolnoise.comparison import table_files, table_rows
+from toolnoise.comparison import table_files
 from toolnoise.comparison.known_names import NUMBERED_RUNS, WORDS
 from toolnoise.comparison.label_files import Truth
+from toolnoise.comparison.naming import by_number, distinct_words, numbers_of, parts_of, role_of, role_of_words
 from toolnoise.comparison.table_files import has_names
-from toolnoise.comparison.table_rows import by_number, numbers_of, role_of, role_of_words, words_of
 from toolnoise.formulas.outcomes import LABELS, LOSSES, VALUES, unit_scores
 from toolnoise.formulas.outputs import lengths, require_losses
 
@@ -87,7 +88,7 @@ class Known(NamedTuple):
 
 def known_of(path: str, name: str, labels: Truth) -> Known:
     """What is known about an array, or about a file with a nameless one."""
-    role = role_of_words(words_of(name or Path(path).stem))
+    role = role_of_words(parts_of(name or Path(path).stem))
     return Known(path, role, labels.answers, labels.examples, labels.source)
 
 
@@ -118,7 +119,7 @@ def read_class_array(known: Known, values: np.ndarray, called: str = "") -> Read
         return _answers(known, values, called)
     if not known.role:
         _require_no_scores(known, values)
-    if known.labels is not None and lines > known.labels.max() + 1 and any(map(table_rows.are_places, values.T)):
+    if known.labels is not None and lines > known.labels.max() + 1 and any(map(table_files.are_places, values.T)):
         allowed = f"names (id), and {NAMES}"
         known.refuse(f"found {columns} columns without names, one of which counts the lines", allowed)
     return _answers(known, values.T, called)
@@ -197,11 +198,11 @@ def read_class_table(known: Known, table: "pd.DataFrame") -> Reading:
     """The reading of a table."""
     every = list(table)
     if not has_names(table):
-        values = table_rows.stacked(known.path, table, range(len(every)))
+        values = table_files.stacked(known.path, table, range(len(every)))
         return read_class_array(known, values, counted(len(every), "column"))
     roles = [role_of(name) for name in every]
     role, places = _content(known, every, roles)
-    names, values = [every[place] for place in places], table_rows.stacked(known.path, table, places)
+    names, values = [every[place] for place in places], table_files.stacked(known.path, table, places)
     kind = role.split(" ")[0]
     known = known._replace(role=kind if kind in WORDS else known.role)
     rest = [
@@ -236,25 +237,25 @@ def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[
 def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, table: "pd.DataFrame") -> Reading:
     """The reading of the columns that have predictions."""
     lines, columns = values.shape
-    runs_in = table_rows.columns_of_role(table, "run")
+    runs_in = table_files.columns_of_role(table, "run")
     if columns > 1 and role in LEFT and lines != known.examples == columns:
         # A line a run: the columns are examples.
-        examples = by_number(names) if table_rows.are_places(numbers_of(names)) else range(columns)
+        examples = by_number(names) if table_files.are_places(numbers_of(names)) else range(columns)
         return _answers(known, values[:, list(examples)], counted(lines, "line"))
-    rows, ids, runs = table_rows.layout(known.path, table)
+    rows, ids, runs = table_files.layout(known.path, table)
     called = _listed("column", names) + (f" by {' and '.join(runs_in)}" if runs_in else "")
     if columns == 1 and role != "score":
         reading = _answers(known, values[rows][..., 0], called)
     elif role == "score" or (role in (*LEFT, "pred by run") and (known.role == "score" or not is_whole(values))):
         reading = _scores(known, values[:, _class_order(known, role, names)][rows], called)
-        if not table_rows.are_places(numbers_of(names)):
-            reading = reading._replace(classes=table_rows.distinct_words(names))
+        if not table_files.are_places(numbers_of(names)):
+            reading = reading._replace(classes=distinct_words(names))
     elif runs_in:
         what = f"found {_listed('column', names)} of whole numbers beside {runs_in[0]}: scores, or more runs"
         known.refuse(what, "one column pred, or columns score_0, score_1, ...")
     else:
         reading, runs = _a_column_a_run(known, role, names, values[rows[0]], called)
-    given = table_rows.labels_in(known.path, table, rows)
+    given = table_files.labels_in(known.path, table, rows)
     how = f"{reading.how}; labels: the column {given[0]}" if given else reading.how
     return reading._replace(how=how, ids=ids, labels=given[1] if given else None, runs=runs)
 
@@ -271,7 +272,7 @@ def _a_column_a_run(
         return read_class_array(known, values, called), None
     if role == "other" and known.role not in ("pred", "correct"):
         _refuse_runs_or_classes(known, called)
-    if role == "pred by run" and all(NUMBERED_RUNS.isdisjoint(words_of(name)) for name in names):
+    if role == "pred by run" and all(NUMBERED_RUNS.isdisjoint(parts_of(name)) for name in names):
         _require_no_scores(known, values)
     order, numbers = by_number(names), numbers_of(names)
     return _answers(known, values.T[order], called), numbers and sorted(numbers)
@@ -280,7 +281,7 @@ def _a_column_a_run(
 def _class_order(known: Known, role: str, names: Sequence[str]) -> list[int]:
     """The columns of scores in the order of their classes: other programs write prob_10 before prob_2."""
     numbers = numbers_of(names)
-    if not table_rows.are_places(numbers):
+    if not table_files.are_places(numbers):
         return list(range(len(names)))
     if role == "score" and 0 not in numbers and known.labels is not None and known.labels.min() > 0:
         allowed = "score_0, ... if class 0 is the first"
@@ -326,10 +327,10 @@ def read_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth
     flat = stack.reshape(runs, units)
     called = name or path.rpartition("/")[2].rpartition(".")[0]
     # Numbers for labels of 0 and 1 are classes if they are 0 and 1, and not named as scores.
-    are_classes = role_of_words(words_of(called)) != "score" and bool(((flat == 0) | (flat == 1)).all())
+    are_classes = role_of_words(parts_of(called)) != "score" and bool(((flat == 0) | (flat == 1)).all())
     if labels.outcome == LABELS and not are_classes:
         if flat.min() >= 0 and flat.max() <= 1:
-            if role_of_words(words_of(name)) == "score" and "logit" in name:
+            if role_of_words(parts_of(name)) == "score" and "logit" in name:
                 raise BadInput(path, name, "found probabilities", "log-odds")
             return Reading(np.stack([1 - flat, flat], axis=-1), "scores", f"{what} probabilities of yes")
         if flat.min() >= 0 and "logit" not in called:

@@ -14,16 +14,13 @@ from typing import Literal
 
 import pandas as pd
 
-from toolnoise.base import files
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.files import require_plain
 from toolnoise.comparison import arms as arms_on_examples
-from toolnoise.comparison import inspect_logs, question_logs
-from toolnoise.comparison.arms import is_dump
-from toolnoise.comparison.metric_names import files_of, require_one_scale, require_pairs, run_numbers
+from toolnoise.comparison import question_logs
+from toolnoise.comparison.naming import by_number, files_of, require_one_scale, require_pairs, run_numbers
 from toolnoise.comparison.question_logs import Asked, Log
 from toolnoise.comparison.table_files import first_object, is_zipped
-from toolnoise.comparison.table_rows import by_number
 from toolnoise.formulas.outcomes import NUMBERS
 
 Given = Literal["questions", "metrics", "predictions", "values", "losses"]
@@ -34,7 +31,7 @@ Reader = Callable[[str, Asked], Log]
 # Of a file whose content says nothing, such as a damaged one.
 BY_NAME: dict[str, Reader] = {
     ".jsonl": question_logs.read_harness_samples,
-    ".eval": inspect_logs.read_inspect_log,
+    ".eval": question_logs.read_inspect_log,
 }
 
 
@@ -66,14 +63,14 @@ def reader_of(path: str) -> Reader | None:
     if not Path(path).is_file():
         return by_name
     if is_zipped(path):
-        return inspect_logs.read_inspect_log if inspect_logs.is_zip(path) else by_name
+        return question_logs.read_inspect_log if question_logs.is_inspect_zip(path) else by_name
     found = first_object(path)
     if found is None:
         return by_name
     if question_logs.is_harness_line(found):
         return question_logs.read_harness_samples
-    if inspect_logs.is_json(path):
-        return inspect_logs.read_inspect_log
+    if question_logs.is_inspect_json(path):
+        return question_logs.read_inspect_log
     # What goes on below its first line is no log, such as the index of a study's dump.
     return question_logs.read_score_table if found else by_name
 
@@ -91,8 +88,8 @@ def files_of_logs(given: str) -> list[str]:
 def kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
     """The kind of numbers that files have, as asked or by the index of a dump; None where they are predictions."""
     path = files_of(given[0])[0]
-    if is_dump(Path(path)):
-        left = files.read_json(Path(path).with_suffix(".json")).get("outcome")
+    if about := arms_on_examples.index_of(path):
+        left = about.get("outcome")
         if asked not in (None, left):
             raise BadArgument(asked, f"{path} has an outcome of kind {left}", "leave it out: the dump says it")
         return left if left in NUMBERS else None

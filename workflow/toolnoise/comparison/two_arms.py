@@ -15,14 +15,15 @@ the variance counts twice, once for itself and once since the weight makes the e
 Harville 1984; Kenward and Roger 1997).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import optimize, special, stats
 
-from toolnoise.comparison.designs import Compared
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, mean_t, standard_deviation
-from toolnoise.stats.significance import UNDECIDED, Result, cautious, equal_arms, holm, t_test
+from toolnoise.comparison import designs
+from toolnoise.comparison.designs import UNTESTED, Compared, Design, Way
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, mean_t, standard_deviation, unless_too_wide
+from toolnoise.stats.significance import UNDECIDED, Result, cautious, equal_arms, holm, mean_difference, t_test
 
 QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
 
@@ -120,6 +121,66 @@ def cross_churn(predicted_a: np.ndarray, predicted_b: np.ndarray) -> np.ndarray:
 def _together(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     # Integers below 2^53, so a matrix product counts exactly.
     return a.astype(np.float64) @ b.T.astype(np.float64) / a.shape[1]
+
+
+# By the units of runs
+
+
+PAIRED: tuple[Way, ...] = ("paired", "partly paired")
+
+
+def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Result:
+    """The test of a quantity of runs; where the design has none, only the difference."""
+    a, b = plan.means(a, b)
+    if plan.way == "paired":
+        return paired_difference(a, b, step)
+    if plan.way == "partly paired":
+        return partly_paired_difference(a, b, plan.shared, step)
+    if plan.way == "independent":
+        return mean_difference(a, b, (step, step))
+    return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean())))
+
+
+def of_units(plan: Design, a: np.ndarray, b: np.ndarray, test: Result, *, lower: bool | None) -> dict[str, Any]:
+    """What is said of any two arms, by the means of their units: the test, the difference in SDs, and how often B wins.
+
+    For partly paired arms, `pair_weight` is the share of the pairs' difference in that of the arms. If which way is
+    better is not known (None), what is higher wins.
+    """
+    means, untested = plan.means(a, b), plan.way in UNTESTED
+    better = [-of_arm if lower else of_arm for of_arm in means]
+    return {
+        "way": plan.way,
+        "pair_weight": pair_weight(*means, plan.shared).value if plan.way == "partly paired" else 0.0,
+        "difference": test.effect,
+        "pvalue": test.pvalue,
+        "pvalue_holm": test.pvalue,
+        "hedges_g": UNDEFINED if untested else hedges_g(*means),
+        "probability_of_improvement": (UNDEFINED if untested else probability_of_improvement(*better, plan.shared)),
+    }
+
+
+def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1) -> tuple[Estimate, Estimate]:
+    """The means over pairs of a run of A and a run of B, [A, B], with other draws and with the same; at most `most`."""
+    means = designs.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
+    same = plan.units_a[:, np.newaxis] == plan.units_b
+    if plan.way == "one draw":
+        of_pairs = means[~same], means[same]
+        other, alike = (Estimate(float(of.mean())) if of.size else UNDEFINED for of in of_pairs)
+    else:
+        other = designs.estimate(designs.between_arms(means, plan.units_a, plan.units_b))
+        alike = mean_t(means[same], step)
+    return other.within(0, most), alike.within(0, most)
+
+
+def variances(scores: np.ndarray) -> np.ndarray:
+    """What each pair of runs says about the variance; the mean over all pairs is the sample variance."""
+    return np.square(scores[:, np.newaxis] - scores) / 2
+
+
+def sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
+    """The ratio of the SDs of runs of different units, without an interval that would be too wide."""
+    return unless_too_wide(designs.ratio(*plan.of_pairs(variances(a), variances(b)), 0.5))
 
 
 FEWEST_PAIRS = 4  # pairs: the correlation of fewer has no error that could be estimated

@@ -20,7 +20,7 @@ from toolnoise.base.files import readable
 from toolnoise.comparison import arms, known_names, label_files
 from toolnoise.comparison.arms import PREDICTIONS, RIGHTS, Arm
 from toolnoise.comparison.metric_layouts import is_index
-from toolnoise.comparison.metric_names import listed, plain, require_one_scale_of_shares
+from toolnoise.comparison.naming import listed, plain, require_one_scale_of_shares
 from toolnoise.formulas import outcome_files, outputs
 from toolnoise.formulas.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
 from toolnoise.formulas.outcomes import LABELS as MANY

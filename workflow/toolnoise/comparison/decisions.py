@@ -3,10 +3,14 @@
 The SD comes from a pilot's metric file or from the user. A pilot's SD is itself uncertain, so values are given with
 their range over the SD's 95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a
 table. Power is exact for normal runs: by noncentral t, over the degrees of freedom that Welch's test may find.
+
+Do new runs pass? The mean of m new runs lies where that of m further runs of a reference would: the interval has it in
+99 % of cases. Exact for normal runs: mean +- t * SD * sqrt(1 / n + 1 / m), with t of n - 1 degrees of freedom (Hahn and
+Meeker 1991, chapter 4).
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,12 +20,11 @@ from scipy import stats
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.base.printing import aligned
-from toolnoise.comparison import comparison
+from toolnoise.base.printing import aligned, decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.compared_metrics import ROUNDING, plan_of
 from toolnoise.comparison.designs import FEWEST
-from toolnoise.comparison.metric_names import require_directions
-from toolnoise.comparison.metric_runs import Runs, require_own_sessions
+from toolnoise.comparison.metric_runs import LEFT, Runs, require_own_sessions
+from toolnoise.comparison.naming import require_directions
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate, sd_interval, standard_deviation
 from toolnoise.stats.significance import LEVEL, MOST_RUNS, runs_needed
@@ -47,15 +50,6 @@ def difference_power(runs: Counts, difference: float, sd: float, level: float = 
     # The square of a noncentral t is a noncentral F, which combines both tails in one.
     shift = np.clip(difference / sd if sd else np.inf, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
     return np.where(runs[..., 0] < FEWEST, 0.0, stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1))[()]
-
-
-def chance_difference(difference: float, sd: float, runs: int, freedom: float | None = None) -> float:
-    """Probability that two means of `runs` runs of the same thing differ by this much or more, either way.
-
-    The distribution is Student's t if the SD has these degrees of freedom, and normal if it is taken as known.
-    """
-    distance = difference / (sd * np.sqrt(2 / runs))
-    return float(2 * (stats.norm.sf(distance) if freedom is None else stats.t.sf(distance, freedom)))
 
 
 CELL = 4  # columns that name a cell in a metric file of a study: model, data set, hardware, variant
@@ -100,7 +94,7 @@ def plan(spread: Spread, gains: Sequence[float], level: float, wanted: float) ->
                 raise BadArgument(name, f"found {value:g}", allowed)
     if not gains:
         raise BadArgument("gain", "missing", points)
-    bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True))
+    bounds = {name: None if math.isnan(end) else end for name, end in spread.sd._asdict().items()}
     return {
         "unit": "percentage points" if in_points else spread.quantity,
         "level": level,
@@ -203,7 +197,7 @@ def _chosen_arms(runs: Runs, arms: Sequence[str] | None) -> list[str]:
 def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
     """What runs of one seed in both arms take from the degrees of freedom: 2 cov^2 / (pairs - 1)."""
     plan = plan_of(a, b)
-    means = comparison.unit_means(plan, a["value"].to_numpy(), b["value"].to_numpy())
+    means = plan.means(a["value"].to_numpy(), b["value"].to_numpy())
     first, second = (of_arm[: plan.shared] for of_arm in means)
     # Pairs of which all differences are equal say nothing.
     least = ROUNDING * max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
@@ -214,25 +208,20 @@ def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
 
 def as_text(spread: Spread, values: dict[str, Any]) -> str:
     """The plan, for a person."""
-    return "\n".join(_lines(spread, values))
-
-
-def _lines(spread: Spread, values: dict[str, Any]) -> Iterator[str]:
-    yield from spread.notes
     interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
     sd = spread.with_unit(f"{spread.sd.value:.3g}")
-    yield f"SD of {spread.quantity}, {spread.source}: {sd}{interval}"
+    lines = [*spread.notes, f"SD of {spread.quantity}, {spread.source}: {sd}{interval}"]
     tests = f"two-sided tests at level {values['level']:.3g}, power {values['power']:.3g}"
-    yield f"Two arms with equal numbers of runs; {tests}."
+    lines += [f"Two arms with equal numbers of runs; {tests}.", ""]
     sizes = [spread.with_unit(f"{entry['size']:g}") for entry in values["needed"]]
     rows = [(f"a gain of {size}", _ranged(entry)) for size, entry in zip(sizes, values["needed"], strict=True)]
-    yield from ("", *aligned([("claim", "runs per arm"), *rows]))
+    lines += aligned([("claim", "runs per arm"), *rows])
     for size, entry in zip(sizes, values["needed"], strict=True):
-        yield ""
-        yield f"Without any change, two arms differ by {size} or more, in either direction,"
+        lines += ["", f"Without any change, two arms differ by {size} or more, in either direction,"]
         for chance in entry["by_chance"]:
             runs = "one run" if chance["runs_per_arm"] == 1 else f"{chance['runs_per_arm']} runs"
-            yield f"  in {_percent(chance['share'])} % of cases with {runs} each"
+            lines.append(f"  in {_percent(chance['share'])} % of cases with {runs} each")
+    return "\n".join(lines)
 
 
 def _ranged(entry: dict[str, Any]) -> str:
@@ -258,13 +247,72 @@ def _needed(spread: Spread, gain: float, level: float, wanted: float) -> dict[st
         entry[f"runs_per_arm{end}"] = runs_needed(
             partial(difference_power, difference=gain, sd=sd, level=level), wanted
         )
+    # How often two means of so many runs of the same thing differ by this much or more, either way: by Student's t if
+    # the SD has degrees of freedom, and by the normal distribution if it is taken as known.
     freedom = (spread.runs - 1 if spread.runs else None) if spread.freedom is None else spread.freedom
-    shares = {
-        runs: chance_difference(gain, spread.sd.value, runs, freedom)
-        for runs in (1, spread.of_an_arm or spread.runs or 1)
-    }
-    return entry | {"by_chance": [{"runs_per_arm": runs, "share": share} for runs, share in shares.items()]}
+    chance = stats.norm() if freedom is None else stats.t(freedom)
+    entry["by_chance"] = [
+        {"runs_per_arm": runs, "share": float(2 * chance.sf(gain / (spread.sd.value * np.sqrt(2 / runs))))}
+        for runs in dict.fromkeys((1, spread.of_an_arm or spread.runs or 1))
+    ]
+    return entry
 
 
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value
+GATE_LEVEL = 0.01  # of unchanged runs, this share fails
+
+
+def values_of(runs: Runs, file: str) -> np.ndarray:
+    """The values of the runs in a table; where one lacks a finite value, all are refused: it may have failed."""
+    (metric,) = runs.metrics
+    if left := [note for note in runs.notes if note.startswith(LEFT)]:
+        raise BadInput(file, f"column {metric.name}", f"found runs to leave out ({left[0]})", "a number for each run")
+    return runs.numbers[metric.name].to_numpy()
+
+
+def gated(
+    reference: np.ndarray,
+    new: np.ndarray,
+    metric: str,
+    *,
+    level: float = GATE_LEVEL,
+    worse: str | None = None,
+    files: tuple[str, str] = ("reference", "new"),
+) -> dict[str, Any]:
+    """Whether new runs are further runs of the reference: whether it `passes`, the numbers, and a line (`verdict`).
+
+    With `worse`, "higher" or "lower", only that side fails. The files of both are for messages.
+    """
+    runs, further = len(reference), len(new)
+    if runs < 2:
+        raise BadInput(files[0], "", f"found {runs} run", "two or more, for an SD")
+    mean, sd, value = float(reference.mean()), float(standard_deviation(reference)), float(new.mean())
+    if sd and np.array_equal(reference, new):
+        raise BadInput(files[1], "", f"found the {runs} runs of {files[0]}", "further runs")
+    # The interval of one side has all of the level there.
+    tail = level if worse else level / 2
+    reach = float(stats.t.isf(tail, runs - 1)) * sd * math.sqrt(1 / runs + 1 / further)
+    low = None if worse == "higher" else mean - reach
+    high = None if worse == "lower" else mean + reach
+    passes = (low is None or value >= low) and (high is None or value <= high)
+    places = _places(reach, value, low, high)
+    least, most = (None if end is None else rounded_text(end, places) for end in (low, high))
+    allowed = f"at most {most}" if least is None else f"at least {least}" if most is None else f"{least} to {most}"
+    of, mean_of = "one further run", ""
+    if further > 1:
+        of, mean_of = f"the mean of {further} further runs", f" (mean of {further} runs)"
+    verdict = (
+        f"{'pass' if passes else 'FAIL'}: {metric} {rounded_text(value, places)}{mean_of}; allowed {allowed}, which "
+        f"holds for {of} of the reference in {100 * (1 - level):g} % of cases (mean {rounded_text(mean, places)}, "
+        f"SD {sd:.3g}, {runs} runs)"
+    )
+    known = {"reference_mean": mean, "reference_sd": sd, "reference_runs": runs, "verdict": verdict}
+    return {"passes": passes, "value": value, "new_runs": further, "low": low, "high": high, "level": level} | known
+
+
+def _places(reach: float, value: float, *bounds: float | None) -> int | None:
+    """The decimals of a value and its bounds, by how far they reach; more where they would read alike and are not."""
+    places = decimals_by_uncertainty(reach)
+    others = [bound for bound in bounds if bound not in (None, value)]
+    while places is not None and rounded_text(value, places) in [rounded_text(other, places) for other in others]:
+        places += 1
+    return places

@@ -1,4 +1,4 @@
-"""What names say: which column is meant, which way a metric is better, and the arms and seeds of runs and files.
+"""What names say: a column's role, which is meant, which way a metric is better; arms and seeds of runs and files.
 
 A name has a direction if its words are a listed name and words that turn none round, such as val and top1. A word more
 may mean anything: loss_reduction, weight_loss, accuracy_gap. Of all others the user says it. The scale of metrics is
@@ -20,8 +20,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.comparison.known_names import HIGHER, LOWER, NEGATED, NEUTRAL
-from toolnoise.comparison.table_rows import numbers_of
+from toolnoise.comparison.known_names import (
+    HIGHER,
+    LOWER,
+    NEGATED,
+    NEUTRAL,
+    NUMBERED_RUNS,
+    OF_EXAMPLES,
+    SCORES_OF,
+    WORDS,
+)
 
 # What loggers write before the name of a column.
 PREFIXES = ("metrics.", "params.", "tags.", "config.", "summary.", "config/", "params_", "user_attrs_")
@@ -71,24 +79,15 @@ def require_directions(metrics: Iterable[Metric]) -> None:
 def _by_name(name: str) -> Metric:
     """The direction of a listed name; a name that says both says none."""
     for text in dict.fromkeys((name, split_words(name))):  # mIoU, testError
-        words = _words(text)
-        lower, higher = (_listed(words, of) for of in (LOWER, HIGHER))
+        words = re.findall("[a-z]+[0-9]*", text.lower())
+        # Without numbers but for those that belong to a name: top1 is top, and f1 is f1.
+        words = [word if word in HIGHER else word.rstrip("0123456789") for word in words]
+        spaced = f" {' '.join(words)} "
+        lower, higher = ([known for known in of if f" {known} " in spaced] for of in (LOWER, HIGHER))
         others = {*words} - {word for of in (*lower, *higher) for word in of.split()} - NEUTRAL
         if bool(lower) != bool(higher) and others <= NEGATED:
             return Metric(name, bool(lower) != bool(others), why="by its name")
     return Metric(name, None)
-
-
-def _listed(words: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The listed names that stand among the words."""
-    text = f" {' '.join(words)} "
-    return [name for name in names if f" {name} " in text]
-
-
-def _words(text: str) -> list[str]:
-    """The words of a name, without numbers but for those that belong to it: top1 is top, and f1 is f1."""
-    words = re.findall("[a-z]+[0-9]*", text.lower())
-    return [word if word in HIGHER else word.rstrip("0123456789") for word in words]
 
 
 def split_words(name: str) -> str:
@@ -225,28 +224,69 @@ def seeds_in_names(names: Sequence[str]) -> list[str] | None:
 
 def names_of_arms(arms: Sequence[Sequence[str]]) -> list[str]:
     """A name for each arm by its files: the shortest by which they all differ."""
-    for naming in (
-        _stem,
-        _folder,
-        _beginning,
-        lambda files: files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}",
-    ):
-        names = [naming(files) for files in arms]
+    stems = [re.sub(r"\.[A-Za-z]+$", "", files[0].rpartition("/")[2]) if len(files) == 1 else "" for files in arms]
+    # What the paths have in common before the last / of it.
+    same = [os.path.commonprefix(files) for files in arms]  # noqa: RUF071 (by letters)
+    folders = [path.rpartition("/")[0].rpartition("/")[2] for path in same]
+    # What the names have in common before a number: run-a of run-a-seed1-tag-accuracy.csv and others.
+    same = [os.path.commonprefix([file.rpartition("/")[2] for file in files]) for files in arms]  # noqa: RUF071
+    beginnings = [re.sub(r"[\s_\-.=]*(seed|run|rep|s)?[\s_\-.=]*\d*$", "", name, flags=re.IGNORECASE) for name in same]
+    whole = [files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}" for files in arms]
+    for names in (stems, folders, beginnings, whole):
         if len(set(names)) == len(names) and all(names):
             return names
     return [f"{number}: {files[0]}" for number, files in enumerate(arms, 1)]
 
 
-def _stem(files: Sequence[str]) -> str:
-    return re.sub(r"\.[A-Za-z]+$", "", files[0].rpartition("/")[2]) if len(files) == 1 else ""
+# Of tables of predictions
 
 
-def _beginning(files: Sequence[str]) -> str:
-    """What the names have in common before a number: run-a of run-a-seed1-tag-accuracy.csv and others."""
-    same = os.path.commonprefix([file.rpartition("/")[2] for file in files])  # noqa: RUF071 (by letters)
-    return re.sub(r"[\s_\-.=]*(seed|run|rep|s)?[\s_\-.=]*\d*$", "", same, flags=re.IGNORECASE)
+def role_of(name: str) -> str:
+    """The role of a column or an array by its name."""
+    words = parts_of(name)
+    if name and not words:
+        return "other"
+    whole = "".join(words)
+    for role, names in OF_EXAMPLES.items():
+        if not names.isdisjoint((whole, whole.replace("ids", "id"), whole.replace("indices", "index"))):
+            return role
+    numbered = not NUMBERED_RUNS.isdisjoint(words) and any(word.isdigit() for word in words)
+    role = role_of_words(words)
+    if role == "score":
+        return "score by run" if numbered else "score"
+    if role or numbered:
+        return f"{role} by run"
+    if len(words) > 1 and not SCORES_OF.isdisjoint(words):
+        return "score"
+    return "number" if len(words) == 1 and words[0].isdigit() else "other"
 
 
-def _folder(files: Sequence[str]) -> str:
-    """What the paths have in common before the last / of it."""
-    return os.path.commonprefix(files).rpartition("/")[0].rpartition("/")[2]  # noqa: RUF071 (by letters)
+def parts_of(name: str) -> list[str]:
+    """The words and numbers in a name."""
+    return re.findall("[a-z]+|[0-9]+", name.lower())
+
+
+def role_of_words(words: Sequence[str]) -> str:
+    """The role that one of these words stands for, or an empty text."""
+    return next((role for role, of_role in WORDS.items() if not of_role.isdisjoint(words)), "")
+
+
+def numbers_of(names: Sequence[str]) -> list[int] | None:
+    """The last number in each name, if each has another."""
+    digits = [re.findall("[0-9]+", name)[-1:] for name in names]
+    numbers = [int(last[0][:18]) for last in digits if last]
+    return numbers if len(set(numbers)) == len(names) else None
+
+
+def by_number(names: Sequence[str]) -> list[int]:
+    """The places of names in the order of their numbers, or as they are without such numbers."""
+    numbers = numbers_of(names)
+    return list(range(len(names))) if numbers is None else sorted(range(len(names)), key=numbers.__getitem__)
+
+
+def distinct_words(names: Sequence[str]) -> list[str]:
+    """The words of each name that not all of them have: score_a and score_b, or a and b."""
+    words = [re.findall(r"[^\W_]+", name.lower()) for name in names]
+    shared = set.intersection(*map(set, words)) if words else set()
+    distinct = [" ".join(word for word in each if word not in shared) for each in words]
+    return distinct if len(set(distinct)) == len(names) else list(names)

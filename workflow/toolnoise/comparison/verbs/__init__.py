@@ -1,1 +1,0 @@
-"""The verbs of comparison, with their arguments and help."""
