@@ -11,7 +11,7 @@ from scipy import stats
 from toolnoise.base.metric_files import ESTIMATE
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.checks import parameters
-from toolnoise.datasets.counting import COUNTS
+from toolnoise.datasets.label_tables import COUNTS
 from toolnoise.formulas.declared import METRICS
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
