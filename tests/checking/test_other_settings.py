@@ -1,6 +1,7 @@
 """Other ways to run a program that should not matter: which are tried, how each is judged."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_a_way_is_equal_rounding_or_another_program(checked):
 
 LOGITS = np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2)
 LABELS = np.array([0, 1, 1])
-ONE = Outcome(None, LOGITS, labels=LABELS, weights={"w": LOGITS})
+ONE = Outcome(Path(), LOGITS, labels=LABELS, weights={"w": LOGITS})
 # What the other run has in single precision and in double precision.
 VERDICTS = {
     "floats": ({"logits": LOGITS + 1e-4}, {"logits": LOGITS.astype(float) + 1e-12}, ROUNDING),
@@ -106,7 +107,7 @@ def test_files_whose_numbers_are_not_read_are_no_rounding(tmp_path):
         np.savez(tmp_path / place / "values.npz", x=LOGITS + np.float32(change))
         (tmp_path / place / "a.csv").write_text(f"1,{change}")
     names = ("words.npy", "objects.npy", "values.npz", "a.csv")
-    one, other = (Outcome(None, files={f"out/{name}": tmp_path / at / name for name in names}) for at in "ab")
+    one, other = (Outcome(tmp_path, files={f"out/{name}": tmp_path / at / name for name in names}) for at in "ab")
     assert other_settings.gap(one, one) == (0, {}, [], [])
     gap = other_settings.gap(one, other)
     assert gap.unread == ["out/a.csv"]
