@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import forgotten_state
+from toolnoise.checking import resume
 from toolnoise.checking.trial_runs import TrialRuns, wanted
 
 # Each program keeps all that it needs. A line that ends with "# made" is the one to name once a state is forgotten.
@@ -171,7 +171,7 @@ def forgotten(tmp_path, monkeypatch):
         asked = wanted(["preds.npy"], [], [checkpoint])
         runs = TrialRuns(words, 600, asked, tmp_path / f"runs-{len(list(tmp_path.iterdir()))}")
         try:
-            return forgotten_state.forgotten(runs, words, stop_at)
+            return resume.forgotten(runs, words, stop_at)
         finally:
             asked.forget()
 

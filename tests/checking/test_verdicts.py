@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import causes, diagnosis, launch, reproducibility, resume
+from toolnoise.checking import diagnosis, launch, reproducibility, resume
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
@@ -15,7 +15,7 @@ from toolnoise.checking.reproducibility import Checked
 
 EQUAL = Difference([], 0, 4, 0.0, {}, {}, [], 0, None, None)
 CHANGED = EQUAL._replace(files=["metric.json"], changed=None, examples=None, largest=None, metrics={"loss": (1, 2.5)})
-PLACE = causes.place("entropy", "train.py", 3, "seed = uuid.uuid4()", "By experiment: it is so.")
+PLACE = diagnosis.place("entropy", "train.py", 3, "seed = uuid.uuid4()", "By experiment: it is so.")
 
 
 def result(difference, seeds=(), why=None):

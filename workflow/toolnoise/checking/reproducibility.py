@@ -26,8 +26,7 @@ from toolnoise.checking import (
     traced_runs,
     trial_runs,
 )
-from toolnoise.checking.causes import Place
-from toolnoise.checking.diagnosis import Diagnosis
+from toolnoise.checking.diagnosis import Diagnosis, Place
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.other_settings import Asked, Break
 from toolnoise.checking.outcome import Outcome
