@@ -12,7 +12,7 @@ from toolnoise.datasets.prepared import Data, Split
 from toolnoise.dumps import prediction_dump, stacks
 from toolnoise.dumps.prediction_dump import Predictor, about
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
-from toolnoise.measures import control_gate
+from toolnoise.measures import control_gate, reading
 from toolnoise.papers import remedy_dump
 from toolnoise.papers.identical import measure as cell
 from toolnoise.papers.identical.metric import CRITERIA
@@ -308,16 +308,16 @@ def test_each_run_has_a_row_for_each_criterion_whether_it_counts_or_not(measured
 def test_records_of_fewer_runs_or_of_other_runs_are_one_line(make_run, make_dump, refused, tmp_path):
     dump = stacks.read_predictions(*make_dump(np.zeros((2, 4, 3), np.float32) + np.arange(3, dtype=np.float32)))
     paths = [make_run(1), make_run(2)]
-    assert [run.seed for run in stacks.finished_runs(paths, dump)] == [1, 2]
-    assert "records: found 1; 2, one for each run of the dump" in refused(stacks.finished_runs, paths[:1], dump)
-    line = refused(stacks.finished_runs, paths[::-1], dump)
+    assert [run.seed for run in reading.finished_runs(paths, dump)] == [1, 2]
+    assert "records: found 1; 2, one for each run of the dump" in refused(reading.finished_runs, paths[:1], dump)
+    line = refused(reading.finished_runs, paths[::-1], dump)
     assert line == f"{tmp_path}/runs/2/run.json: spec.seed: found 2; 1, as the dump has"
 
 
 def test_weights_of_another_number_and_a_record_without_versions_are_one_line(make_run, measured, refused, tmp_path):
     more = make_run(2, lambda parts: parts["final"].update({"a/bias": np.zeros(4, np.float32)}))
     both = [runs.read(record) for record in (make_run(1), more)]
-    line = refused(lambda: stacks.TrainedVectors(both)[:])
+    line = refused(lambda: reading.TrainedVectors(both)[:])
     assert line == f"{tmp_path}/runs/2/weights.npz: found 10 trained weights; 9, as {tmp_path}/runs/1 has"
     line = refused(measured, 2, (), ALL, None)
     assert line.startswith(f"{tmp_path}/runs/1/run.json: observed: no versions of the engine")

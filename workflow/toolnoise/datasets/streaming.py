@@ -1,13 +1,10 @@
 """Data too large for memory: the images of a few steps at a time, in the planned order, read and normalised ahead."""
 
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Iterator
 
 import numpy as np
 
+from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.prepared import Split
 from toolnoise.epoch_plan import Plan
 
@@ -15,25 +12,6 @@ from toolnoise.epoch_plan import Plan
 # thread.
 PART_BYTES = 256 << 20
 THREADS = 2
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-
-def ahead(function: Callable[[Item], Result], items: Iterable[Item], threads: int = 1) -> Iterator[Result]:
-    """`function(item)` for each item, in order; at most one result per thread is in the making or waiting."""
-    pending: deque[Future[Result]] = deque()
-    pool, user = ThreadPoolExecutor(threads), threading.get_ident()
-    try:
-        for item in items:
-            pending.append(pool.submit(function, item))
-            if len(pending) > threads:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    finally:
-        # Who left the loop waits for what is being made. What is collected as garbage may be so by one of the pool's
-        # own threads, which cannot wait for itself.
-        pool.shutdown(wait=threading.get_ident() == user, cancel_futures=True)
 
 
 def steps_in_part(train: Split, batch: int) -> int:

@@ -1,6 +1,5 @@
-"""Dumps and how they are read: memory-mapped arrays, each with an index; and the runs that a dump is of."""
+"""Dumps and how they are read: memory-mapped arrays, each with an index of its contents."""
 
-from collections.abc import Iterable, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,13 +10,10 @@ from toolnoise.base import arrays, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.base.shapes import COUNT, FLAG, INTEGER, TEXT, Shape
-from toolnoise.datasets import prepared
 from toolnoise.formulas import outputs
 from toolnoise.formulas.likeliest import CUT, LIKELIEST
 from toolnoise.formulas.outcomes import LEFT, LOGITS
 from toolnoise.stats.draws import Drawn
-from toolnoise.study.runs import Run
-from toolnoise.study.runs import read as read_run
 
 SOME = 1000  # examples that show whether a network ends in a softmax
 # What is read of an index.
@@ -115,68 +111,3 @@ def read_stack(
             what = "runs" if key in ("seeds", "diverged") else key
             raise BadInput(index, key, f"found {len(entry[key])}", f"one for each of the {stack.shape[axis]} {what}")
     return stack, entry
-
-
-# The common start of all measures: a dump with its data, and the runs that finished
-
-
-def predictions_of(data: str | Path, logits: str | Path, index: str | Path) -> tuple[Predictions, prepared.Data]:
-    """A dump of predictions and its data set."""
-    dump, dataset = read_predictions(logits, index), prepared.load(data)
-    if dump.logits.shape[1] != (examples := len(dataset.test.labels)):
-        raise BadInput(logits, "", f"found {dump.logits.shape[1]} examples", f"the {examples} of {data}")
-    if dump.logits.ndim > 2 and dump.logits.shape[2] <= (last := int(dataset.test.labels.max(initial=0))):
-        raise BadInput(logits, "", f"found {dump.logits.shape[2]} classes", f"more than the label {last} of {data}")
-    return dump, dataset
-
-
-def finished_runs(records: Sequence[str], dump: Predictions) -> list[Run]:
-    """The runs of a dump that did not diverge."""
-    return runs_at(records, dump, np.flatnonzero(dump.finished))
-
-
-def runs_at(records: Sequence[str], dump: Predictions, places: Iterable[int]) -> list[Run]:
-    """The runs at some places of a dump, from the records of all its runs."""
-    if len(records) != len(dump.seeds):
-        allowed = f"{len(dump.seeds)}, one for each run of the dump"
-        raise BadInput("command line", "records", f"found {len(records)}", allowed)
-    with_seeds = [(read_run(records[place]), dump.seeds[place]) for place in places]
-    for run, seed in with_seeds:
-        if run.seed != seed:
-            raise BadInput(run.folder / "run.json", "spec.seed", f"found {run.seed}", f"{seed}, as the dump has")
-    return [run for run, _ in with_seeds]
-
-
-def counts(finished: np.ndarray) -> tuple[int, int]:
-    """The number of runs that finished, and the number of runs that did not."""
-    return int(finished.sum()), int((~finished).sum())
-
-
-class TrainedVectors:
-    """The trainable weights of each run as one vector, [S, P]: those that are asked for are read from their files."""
-
-    def __init__(self, measured: Sequence[Run]) -> None:
-        """Read the first, for the number of weights."""
-        self.measured = measured
-        self.shape = (len(measured), len(measured[0].trained_vector()) if measured else 0)
-
-    def __len__(self) -> int:
-        return len(self.measured)
-
-    def __getitem__(self, runs: int | slice) -> np.ndarray:
-        if isinstance(runs, slice):
-            vectors = [self._read(run) for run in self.measured[runs]]
-            return np.stack(vectors) if vectors else np.empty((0, self.shape[1]), np.float32)
-        return self._read(self.measured[runs])
-
-    def of(self, chosen: np.ndarray) -> "TrainedVectors":
-        """Those of some runs."""
-        return TrainedVectors([self.measured[run] for run in chosen])
-
-    def _read(self, run: Run) -> np.ndarray:
-        vector = run.trained_vector()
-        if len(vector) != self.shape[1]:
-            what = f"found {len(vector)} trained weights"
-            allowed = f"{self.shape[1]}, as {self.measured[0].folder} has"
-            raise BadInput(run.folder / "weights.npz", "", what, allowed)
-        return vector

@@ -13,6 +13,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import streaming
+from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import EpochResult, State, Weights, formulas
 from toolnoise.engines.formulas import BETA_1, BETA_2, smoothed
@@ -257,7 +258,7 @@ class KerasEngine(Framework):
         at_once = self._at_once(split)
         starts = range(0, len(split), at_once)
         # Beside one batch there is nothing to read ahead, and a thread costs as much as the logits of small images.
-        return streaming.ahead(read, starts) if len(starts) > 1 else map(read, starts)
+        return ahead(read, starts) if len(starts) > 1 else map(read, starts)
 
     def weights(self) -> Weights:
         """A copy of every tensor, in the order of the layers."""

@@ -10,7 +10,7 @@ from toolnoise.base import metric_files
 from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.datasets.prepared import Data
-from toolnoise.dumps.stacks import Predictions, TrainedVectors, counts, finished_runs, predictions_of
+from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row, per_run, variance_components
 from toolnoise.formulas.accuracy import cross_entropies, predictions
 from toolnoise.formulas.ensembles import ENSEMBLES, by_size
@@ -19,6 +19,7 @@ from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import Apart, apart
 from toolnoise.measures import by_draw
+from toolnoise.measures.reading import TrainedVectors, counts, finished_runs, predictions_of
 from toolnoise.stats.estimates import Estimate
 
 # Tokens have no class of their own in a table.

@@ -17,7 +17,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Dumps, Input, Output, PlaceNames
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.base.shapes import TEXT
-from toolnoise.dumps.stacks import counts, predictions_of, read_stack, require_logits
+from toolnoise.dumps.stacks import read_stack, require_logits
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, cross_entropies, predictions
 from toolnoise.formulas.churn import churn
@@ -25,6 +25,7 @@ from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.stability import diversity
+from toolnoise.measures.reading import counts, predictions_of
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
 from toolnoise.stats.jackknife import (
     Pairs,

@@ -17,7 +17,7 @@ from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
 from toolnoise.base.shapes import TEXT
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
-from toolnoise.dumps.stacks import Predictions, TrainedVectors, finished_runs, predictions_of
+from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row, outcomes
 from toolnoise.formulas.declared import ANY, METRICS, Metric, bounded, spread
 from toolnoise.formulas.equal_runs import bit_equal, equality
@@ -27,6 +27,7 @@ from toolnoise.formulas.stability import STABILITY, distances
 from toolnoise.formulas.weights import Apart, apart
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures.noise import Noise
+from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 

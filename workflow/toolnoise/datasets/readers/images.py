@@ -13,8 +13,8 @@ from PIL import Image, UnidentifiedImageError
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import Members
+from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.sources import keeps_originals
-from toolnoise.datasets.streaming import ahead
 
 # The formats of data sets of photographs or drawings. Each further decoder would be exposed to damaged files.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")

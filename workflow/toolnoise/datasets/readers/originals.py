@@ -16,7 +16,7 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.streaming import ahead
+from toolnoise.datasets.prefetch import ahead
 
 # Each part of an epoch that is read ahead is decoded by so many threads, if there are as many processors.
 THREADS = min(8, len(os.sched_getaffinity(0)))

@@ -19,11 +19,12 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Dump, Output, PlaceNames, WholeRuns
 from toolnoise.base.metric_files import MEASURE, PAIR, Columns
 from toolnoise.dumps import stacks
-from toolnoise.dumps.stacks import Predictions, runs_at
+from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.equal_runs import bit_equal, first_epochs, rate_step
 from toolnoise.formulas.weights import relative_distances
+from toolnoise.measures.reading import runs_at
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, wilson
 from toolnoise.study.cells import Pair
 from toolnoise.study.runs import Run

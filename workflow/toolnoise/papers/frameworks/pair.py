@@ -13,13 +13,13 @@ import numpy as np
 from toolnoise.base import metric_files
 from toolnoise.base.job import Input, Output, PlaceNames, WholeRuns
 from toolnoise.base.metric_files import MEASURE, PAIR, Columns
-from toolnoise.dumps.stacks import TrainedVectors, counts, predictions_of, runs_at
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.declared import CHANGE, DISTANCE, POSITIVE, SHARE
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.weights import paired_l2, unit
+from toolnoise.measures.reading import TrainedVectors, counts, predictions_of, runs_at
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate, mean_t

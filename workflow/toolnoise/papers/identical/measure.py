@@ -9,9 +9,10 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Input, Output, PlaceNames, TimedOutput, Values, WholeRuns
 from toolnoise.datasets.prepared import Data
-from toolnoise.dumps.stacks import Predictions, finished_runs, predictions_of, runs_at
+from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import accuracy
 from toolnoise.measures import by_draw, noise
+from toolnoise.measures.reading import finished_runs, predictions_of, runs_at
 from toolnoise.papers.identical.metric import CONVERGENCE, END, IDENTICAL, MISSING, History, Weak, experiment, measured
 from toolnoise.study.runs import Run
 

@@ -14,13 +14,14 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Input, Output, PlaceNames
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
-from toolnoise.dumps.stacks import counts, predictions_of, read_stack
+from toolnoise.dumps.stacks import read_stack
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import cross_entropies, predictions
 from toolnoise.formulas.declared import PERPLEXITY, SHARE, Metric, bounded, spread
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.likeliest import KEPT, keeps_all
 from toolnoise.measures import by_draw, noise
+from toolnoise.measures.reading import counts, predictions_of
 from toolnoise.stats.estimates import positive_mean_t
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 

@@ -14,8 +14,9 @@ from toolnoise.base import metric_files
 from toolnoise.base.job import Input, Output, PlaceNames
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.base.shapes import TEXT
-from toolnoise.dumps.stacks import counts, read_stack
+from toolnoise.dumps.stacks import read_stack
 from toolnoise.formulas.declared import bounded
+from toolnoise.measures.reading import counts
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_similarity, within_blocks
 
