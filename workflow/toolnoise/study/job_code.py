@@ -14,7 +14,6 @@ from toolnoise.base.spec import Spec
 from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
 from toolnoise.study import expected, figure_kinds
-from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_kinds import KINDS
 
 # In the order of the data.
@@ -74,9 +73,9 @@ def perform(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, An
 def _implied(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any]:
     """What follows from the parameters, and is not among them."""
     if verb == "collect":
-        if parameters["kind"] not in METRICS:
-            raise BadInput("command line", "--kind", f"found {parameters['kind']!r}", ", ".join(METRICS))
-        return {"columns": METRICS[parameters["kind"]].columns}
+        if parameters["kind"] not in expected.METRICS:
+            raise BadInput("command line", "--kind", f"found {parameters['kind']!r}", ", ".join(expected.METRICS))
+        return {"columns": expected.METRICS[parameters["kind"]].columns}
     if verb == "render":
         kinds = expected.by_kind(files["metrics"])
         expected.require_fitting(parameters["figure"], parameters["notebook"], kinds, files["out"])
@@ -85,7 +84,7 @@ def _implied(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, A
         from toolnoise.study import config
 
         return {
-            "columns": {kind: METRICS[kind].columns for kind in JUDGED},
+            "columns": {kind: expected.METRICS[kind].columns for kind in JUDGED},
             "claims": claims_with_those_of_papers(parameters["claims"], config.registered("claims")),
         }
     return {}
@@ -125,7 +124,7 @@ def _further(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _columns(kind: str) -> str:
-    return METRICS[kind].columns.partition(":")[0]
+    return expected.METRICS[kind].columns.partition(":")[0]
 
 
 def files(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
