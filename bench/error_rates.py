@@ -24,9 +24,9 @@ from toolnoise.comparison.naming import directed
 from toolnoise.comparison.two_arms import partly_paired_difference
 from toolnoise.formulas.churn import ExampleChurn, pairwise_churn, two_way_bootstrap
 from toolnoise.formulas.groups import distribution_wise_variance
-from toolnoise.formulas.ratios import CellRuns, ratios
 from toolnoise.formulas.variance_components import components
 from toolnoise.measures.by_draw import churns, grouped
+from toolnoise.measures.ratios import CellRuns, ratios
 from toolnoise.stats.contrasts import PAIRS, SD, Arm, Contrast, contrast, of_runs
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import TAIL, Estimate, root_mean_square, sd_chi2, sd_robust

@@ -175,11 +175,14 @@ def test_a_module_in_another_room_changes_no_digest(package):
 
 
 def test_the_audit_calls_stale_what_the_next_run_would_make_again(package):
-    stated = code_digest.sources("toolnoise.datasets.counting")
+    stated = code_digest.sources("toolnoise.measures.control_gate")
     made_by = tuple(Artifact(name, sha256, kind=CODE) for name, sha256 in stated.items())
-    then, parameters = Artifact("repository", commit(package), kind=COMMIT), {"dataset": "digits"}
-    once, counts = datetime(2026, 1, 1, tzinfo=UTC), job_code.digest("count", {})
-    made = Statement("count", (), (*made_by, then), parameters, {}, once, once, {}, counted=counts)
+    then, parameters = (
+        Artifact("repository", commit(package), kind=COMMIT),
+        {"cell": ["cnn", "digits", "cpu", "control"]},
+    )
+    once, counts = datetime(2026, 1, 1, tzinfo=UTC), job_code.digest("check-control", {})
+    made = Statement("check-control", (), (*made_by, then), parameters, {}, once, once, {}, counted=counts)
 
     def stale(statement):
         forget()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import causes, diagnosis, other_settings, reproducibility, trial_runs
+from toolnoise.checking import diagnosis, other_settings, reproducibility, trial_runs
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.other_settings import DRAWS, EQUAL, OTHER, ROUNDING, UNDECIDED
@@ -80,7 +80,7 @@ def test_a_way_is_equal_rounding_or_another_program(checked):
 
 LOGITS = np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2)
 LABELS = np.array([0, 1, 1])
-ONE = Outcome(None, LOGITS, labels=LABELS, weights={"w": LOGITS})
+ONE = Outcome(Path(), LOGITS, labels=LABELS, weights={"w": LOGITS})
 # What the other run has in single precision and in double precision.
 VERDICTS = {
     "floats": ({"logits": LOGITS + 1e-4}, {"logits": LOGITS.astype(float) + 1e-12}, ROUNDING),
@@ -113,7 +113,7 @@ def test_files_whose_numbers_are_not_read_are_no_rounding(tmp_path):
         np.savez(tmp_path / place / "values.npz", x=LOGITS + np.float32(change))
         (tmp_path / place / "a.csv").write_text(f"1,{change}")
     names = ("words.npy", "objects.npy", "values.npz", "a.csv")
-    one, other = (Outcome(None, files={f"out/{name}": tmp_path / at / name for name in names}) for at in "ab")
+    one, other = (Outcome(tmp_path, files={f"out/{name}": tmp_path / at / name for name in names}) for at in "ab")
     assert other_settings.gap(one, one) == (0, {}, [], [])
     gap = other_settings.gap(one, other)
     assert gap.unread == ["out/a.csv"]
@@ -244,7 +244,7 @@ def test_the_whole_batch_stays_as_it_is_in_the_other_reading(tmp_path):
 
 SAME = Difference([], 0, 4, 0.0, {}, {}, [], 0, None, None)
 CHANGED = SAME._replace(files=["metric.json"], changed=None, examples=None, largest=None, metrics={"loss": (1, 2.5)})
-PLACE = causes.place("entropy", "train.py", 3, "seed = uuid.uuid4()", "By experiment: it is so.")
+PLACE = diagnosis.place("entropy", "train.py", 3, "seed = uuid.uuid4()", "By experiment: it is so.")
 
 
 def test_a_small_change_may_not_show_in_a_metric():

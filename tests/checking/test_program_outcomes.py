@@ -316,7 +316,7 @@ def test_the_answers_of_a_program_are_those_of_its_only_array(arrays, answers, t
 # Two outcomes
 
 HISTORY = EpochTable(["epoch", "loss", "time"], [["0", "1", "7"], ["1", "0.5", "8"]])
-ONE = Outcome(None, LOGITS, labels=LABELS, weights={"a": np.zeros(2), "b": np.ones(3)}, history=HISTORY)
+ONE = Outcome(Path(), LOGITS, labels=LABELS, weights={"a": np.zeros(2), "b": np.ones(3)}, history=HISTORY)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import forgotten_state, launch, resume
+from toolnoise.checking import launch, resume
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trial_runs import TrialRuns, wanted
 
@@ -190,7 +190,7 @@ def forgotten(tmp_path, monkeypatch):
         asked = wanted(["preds.npy"], [], [checkpoint])
         runs = TrialRuns(words, 600, asked, tmp_path / f"runs-{len(list(tmp_path.iterdir()))}")
         try:
-            return forgotten_state.forgotten(runs, words, stop_at)
+            return resume.forgotten(runs, words, stop_at)
         finally:
             asked.forget()
 

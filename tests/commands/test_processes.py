@@ -18,7 +18,7 @@ from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.commands import snakemake_internals as internals
-from toolnoise.figures import snakemake_report
+from toolnoise.pages import study_page
 from toolnoise.warm import template
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
@@ -232,6 +232,6 @@ def test_a_huge_figure_is_one_line_with_the_limit(gib, tmp_path):
     with figure.open("wb") as file:
         file.truncate(int(gib * 2**30))
     with pytest.raises(BadInput) as refused:
-        snakemake_report.write("study.json", [str(figure)], out=str(tmp_path / "report.html"))
+        study_page.write_report("study.json", [str(figure)], out=str(tmp_path / "report.html"))
     assert str(refused.value) == f"{figure}: has {int(gib * 2**30)} bytes; at most {files.LARGEST_TEXT}"
     assert not (tmp_path / "report.html").exists()

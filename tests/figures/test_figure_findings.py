@@ -9,9 +9,9 @@ from toolnoise.base import metric_files
 from toolnoise.base.metric_files import of_label
 from toolnoise.figures import findings
 from toolnoise.formulas.groups import independent_errors_sd
-from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
 from toolnoise.formulas.weights import apart
+from toolnoise.measures.ratios import RATIOS
 from toolnoise.papers import classes
 from toolnoise.papers.classes import apart as labels_apart
 from toolnoise.papers.language import draw as language

@@ -18,7 +18,7 @@ from toolnoise.datasets import preparation
 from toolnoise.datasets.prepared import PARTS, Split
 from toolnoise.figures import render
 from toolnoise.measures.what_varies import Row
-from toolnoise.pages import cell_page, first_screen, study_page
+from toolnoise.pages import cell_page, study_page
 from toolnoise.pages.document import document
 from toolnoise.pages.document import interval as pages_interval
 from toolnoise.pages.document import number as pages_number
@@ -35,8 +35,8 @@ CONTROL_GATE = {CONTROL: True}
 
 def measured(found, gates=(), emulated=(), seeds=(), synthetic=()):
     """What the first screen is drawn from, with the chart of it."""
-    study = first_screen.Measured(found, dict(gates), dict(seeds), emulated, synthetic)
-    return study, first_screen.chart(study)
+    study = study_page.Measured(found, dict(gates), dict(seeds), emulated, synthetic)
+    return study, study_page.chart(study)
 
 
 def churn(*row):
@@ -48,7 +48,7 @@ def test_the_first_sentence_and_the_chart_have_what_each_source_changes():
     found = {ALGO: churn(0.047, 0.03, 0.06, 5), IMPL: churn(0.01, 0.005, 0.02, 6), CONTROL: churn(*ZERO)}
     seeds = {IMPL: [10_001, 10_002, 10_003, 20_001, 20_002, 20_003]}
     study, chart = measured(found | {bn: churn(0.02, NAN, NAN, 2)}, CONTROL_GATE, seeds=seeds)
-    assert first_screen.sentence(study, chart) == (
+    assert study_page.sentence(study, chart) == (
         "4.70 % of the answers of cnn on digits change with a new seed (ALGO); nothing changes with everything fixed."
     )
     assert (chart.measure, chart.task) == ("churn", "cnn on digits")
@@ -77,7 +77,7 @@ def test_the_first_sentence_and_the_chart_have_what_each_source_changes():
 def test_control_has_the_gates_verdict(verdict, says):
     study, chart = measured({ALGO: churn(0.1, NAN, NAN, 2), CONTROL: churn(*ZERO)}, {CONTROL: verdict})
     assert (
-        first_screen.sentence(study, chart)
+        study_page.sentence(study, chart)
         == f"10.0 % of the answers of cnn on digits change with a new seed (ALGO){says}"
     )
 
@@ -90,7 +90,7 @@ def test_emulated_noise_and_drawn_pictures_are_named_as_such():
         "a new seed and the implementation (emulated)",
         "the implementation alone (IMPL, emulated)",
     ]
-    assert chart.task == "cnn on synthetic digits" in first_screen.sentence(study, chart)
+    assert chart.task == "cnn on synthetic digits" in study_page.sentence(study, chart)
 
 
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&lt;\u202e\0é{{ style }}{script}"
@@ -100,7 +100,7 @@ def page_of(**changes):
     """A study's page without anything in it, but for what changes."""
     empty = {name: {} for name in ("cells", "pages", "measured", "labels", "gates", "claims")}
     empty |= {name: [] for name in ("figures", "tables", "emulated", "metrics")}
-    chart = first_screen.Chart("churn", "", [], [])
+    chart = study_page.Chart("churn", "", [], [])
     text = {"study": "s", "sentence": "", "ran": "", "examples": None}
     return document("study.html", **empty | text | {"chart": chart} | changes)
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.figures import dots, panels, selection, sheets, style, tables
+from toolnoise.figures import dots, selection, sheets, style, tables
 from toolnoise.papers import notebook_values
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import grid
@@ -186,7 +186,7 @@ def test_an_axis_of_ratios_has_three_ticks_or_more(limits):
     figure, axes = sheets.sheet(1, 2, 1, sheets.COLUMN)
     axes[0].set_xscale("log")
     axes[0].set_xlim(*limits)
-    panels.ratio_ticks(axes[0])
+    sheets.ratio_ticks(axes[0])
     assert len(axes[0].get_xticks()) >= 3
     assert figure.get_figwidth() == sheets.COLUMN
 

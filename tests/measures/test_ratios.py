@@ -11,10 +11,9 @@ from toolnoise.base.noise_sources import ALGORITHMIC, DRAWN
 from toolnoise.checks import parameters
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
 from toolnoise.formulas.per_run import RUNS
-from toolnoise.formulas.ratios import RATIOS, CellRuns, ratios
-from toolnoise.measures import noise_ratios
 from toolnoise.measures.by_draw import churns, grouped
-from toolnoise.study import figure_files
+from toolnoise.measures.ratios import RATIOS, CellRuns, measure, ratios
+from toolnoise.study import expected
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.published import comparisons
 
@@ -146,7 +145,7 @@ def test_control_is_exactly_no_noise_and_no_ratio_has_it_below():
 def test_cells_of_the_same_runs_bit_by_bit_are_said_to_be_and_have_no_interval():
     one = runs_of(ALGO, predicted := predictions(ALGO, 1))
     prints = np.arange(5.0)
-    same, unlike = (CellRuns(ALGO, one.values | {"fingerprint": marks}) for marks in (prints, prints + 1))
+    same, unlike = (CellRuns(ALGO, one.by_metric | {"fingerprint": marks}) for marks in (prints, prints + 1))
     found = ratios(same, same)
     assert found.design == "bit-equal"
     assert found.estimates["churn"].value == 1
@@ -185,7 +184,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
     some = [0.10, 0.12, 0.14]
     paths = [write("smallcnn", name, some) for name in ("algo_impl", "algo", "impl")]
     paths.append(write("smallcnn-bn", "algo", [0.05, 0.06, np.nan, 0.07]))
-    noise_ratios.measure(*PLACE, paths, out=tmp_path / "out.csv")
+    measure(*PLACE, paths, out=tmp_path / "out.csv")
     found = metric_files.read(tmp_path / "out.csv", RATIOS)
     names = found[["model", "variant", "over_model", "over_variant"]].drop_duplicates()
     assert list(names.itertuples(index=False, name=None)) == [
@@ -195,7 +194,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
         ("smallcnn", "impl", "smallcnn", "algo"),
     ]
     assert list(found["metric"].unique()) == ["churn", "churn_normalised", "accuracy_sd", "cross_entropy_sd"]
-    noise_ratios.measure("smallcnn-bn", *PLACE[1:], paths, out=tmp_path / "bn.csv")
+    measure("smallcnn-bn", *PLACE[1:], paths, out=tmp_path / "bn.csv")
     normed = metric_files.read(tmp_path / "bn.csv", RATIOS)
     assert set(normed[["variant", "over_model", "over_variant"]].itertuples(index=False, name=None)) == {
         ("algo", "smallcnn", "algo")
@@ -207,11 +206,11 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
 
 def test_single_runs_without_their_accuracy_or_of_another_task_are_one_line(write, refused, tmp_path):
     paths = [write("smallcnn", "algo_impl", [0.1, 0.1]), write("smallcnn", "algo", [0.1, 0.1])]
-    line = refused(noise_ratios.measure, "other", "digits", "cpu", paths, out=tmp_path / "out.csv")
+    line = refused(measure, "other", "digits", "cpu", paths, out=tmp_path / "out.csv")
     assert line == f"{paths[0]}: variant: nothing to compare for other/digits/cpu; runs of two of its cells"
     table = metric_files.read(paths[1], RUNS)
     metric_files.write(paths[1], RUNS, table[table["metric"] != "accuracy"].itertuples(index=False, name=None))
-    line = refused(noise_ratios.measure, *PLACE, paths[1:], out=tmp_path / "out.csv")
+    line = refused(measure, *PLACE, paths[1:], out=tmp_path / "out.csv")
     assert "no accuracy of smallcnn/digits/cpu/algo" in line
 
 
@@ -238,4 +237,4 @@ def test_a_study_has_ratios_for_each_task_on_a_tooling_with_something_to_compare
         for variant in ("impl", "control")
         for model in ("smallcnn-bn", "smallcnn")
     ]
-    assert figure_files.collected(tiny)["ratios"] == "results/tiny/metrics/ratios.csv"
+    assert expected.collected(tiny)["ratios"] == "results/tiny/metrics/ratios.csv"

@@ -19,7 +19,7 @@ from scipy.io import savemat
 
 from toolnoise.base import arrays
 from toolnoise.base.program import ROOT
-from toolnoise.datasets import counting, preparation, prepared
+from toolnoise.datasets import label_tables, preparation, prepared
 from toolnoise.datasets.readers import text
 from toolnoise.datasets.sources import sources
 
@@ -242,7 +242,7 @@ def test_celebas_attributes_can_be_labels_at_once(targets, asked, faces, prepare
     assert members["Young:all"].tolist() == [[name == "Young" for name in asked]] * 3
     assert members["Young:Male"].sum(axis=1).tolist() == [0, 1, 0]
     # Counts are by label and group, of each attribute and of all together.
-    counting.count("celeba", tmp_path / "out.npz", out=tmp_path / "data.csv")
+    label_tables.count("celeba", tmp_path / "out.npz", out=tmp_path / "data.csv")
     rows = csv.DictReader((tmp_path / "data.csv").read_text().splitlines()[1:])
     counts = {(row["split"], row["group"], row["label"]): int(row["count"]) for row in rows}
     blond_men = [blond for part, blond, male, _ in FACES.values() if part == 0 and male == 1]

@@ -80,7 +80,7 @@ def test_a_job_with_threads_or_that_is_to_be_is_cold_and_jobs_share_no_variables
         assert statements.read(statements.path_for(tmp_path / "counts.csv")).observed["slurm"] == variables
 
 
-@pytest.mark.parametrize("changed", ["workflow/toolnoise/datasets/counting.py", "resources/models.yaml"])
+@pytest.mark.parametrize("changed", ["workflow/toolnoise/datasets/label_tables.py", "resources/models.yaml"])
 def test_a_template_whose_files_have_changed_forks_nothing(changed, checkout, count, monkeypatch, tmp_path):
     tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
     monkeypatch.setenv("PYTHONPATH", str(tree / "workflow"))

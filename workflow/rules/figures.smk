@@ -72,7 +72,7 @@ rule metrics:
     """The metric files of the whole study, and the verdicts on claims."""
     input:
         layout.STUDY,
-        figure_files.summaries(study),
+        expected.summaries(study),
 
 
 rule figures:

@@ -155,7 +155,7 @@ def smooth_activations(study_file, _data_file, out):
     network.start_engine(loaded.spec(loaded.cells[0], 1))
     from keras import ops
 
-    from toolnoise.models.activations import activation
+    from toolnoise.models.smallcnn import named_activation as activation
 
     found = {"places": np.linspace(-3, 3, 241, dtype=np.float32)}
     places = ops.convert_to_tensor(found["places"])

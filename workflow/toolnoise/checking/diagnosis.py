@@ -1,21 +1,23 @@
 """Why a program is not reproducible, or ignores a seed: observed, proven by an experiment where one can be made.
 
-An experiment gives what is proven. What was only seen in two observed runs, or what the text shows, is possible.
+An experiment gives what is proven. What was only seen in two observed runs, or what the text shows, is possible. Signs
+are patterns in the text for what no observer sees: each makes a place possible, and proves nothing.
 """
 
+import io
 import re
-from collections.abc import Sequence
+import tokenize
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.checking import causes, differences, experiments, first_difference, program_text, trial_runs
-from toolnoise.checking.causes import Place
+from toolnoise.checking import differences, experiments, first_difference, trial_runs
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.experiments import Experiments, ObservedRuns, Proof, are_equal, called
 from toolnoise.checking.first_difference import Event, Observed, Root
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.program_text import SourceFile
+from toolnoise.checking.program_text import MOST_BYTES, SourceFile, code_of
 from toolnoise.checking.trial_runs import LeftFiles, TrialRuns
 
 NOT_OBSERVED = "Not observed: no part of it is run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)."
@@ -30,6 +32,133 @@ SEEDS = re.compile(rf"\{{({'|'.join(ALGORITHMIC)})\}}")
 NUMBER = re.compile(r"\(\s*((random_)?(seed|state)\s*=\s*)?[\d_]+\s*\)")
 # Calls that ask for a file, or read it.
 READS = re.compile(r"(^|\.)(open|load\w*|read\w*|exists|is_file|is_dir|stat|getmtime|glob|listdir|scandir|iterdir)$")
+# Signs of causes in the text of Python.
+SIGNS = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        ("memory", r"\b(np|numpy|torch|cp|cupy)\.(empty|empty_like|empty_strided)\(|\.new_empty\("),
+        ("database", r"(?i)order\s+by\s+(random|rand|newid)\s*\("),
+        ("shell", r"\bshuf\b[\"' ]|\bsort\s+(-R|--random-sort)\b|\"sort\", *\"(-R|--random-sort)\"|/dev/u?random"),
+        ("clock", r"\bsignal\.(alarm|setitimer)\(|\bthreading\.Timer\("),
+        ("ready", r"\b(as_completed|imap_unordered)\(|\bFIRST_COMPLETED\b"),
+    )
+)
+SHELL = re.compile(r"\b(RANDOM|SRANDOM|EPOCHREALTIME|EPOCHSECONDS)\b|\bshuf\b|\bsort\s+(-R|--random-sort)\b|\$\$|"
+                   r"/dev/u?random|\bmktemp\b|\bdate\b|\buuidgen\b|\bwait\s+-n\b")  # fmt: skip
+SCRIPTS = (".sh", ".bash", ".zsh")
+
+
+class Cause(NamedTuple):
+    """A kind of cause: what it is, and the remedy."""
+
+    says: str
+    remedy: str
+
+
+# By the name of a global generator, as it is seeded.
+GENERATORS = {
+    "random": Cause(
+        "it draws from the global generator of Python's random, which nothing has seeded",
+        "call random.seed(seed) first, or use one random.Random(seed)",
+    ),
+    "numpy.random": Cause(
+        "it draws from NumPy's global generator, which nothing has seeded",
+        "call numpy.random.seed(seed) first, use one numpy.random.default_rng(seed), or pass random_state=seed",
+    ),
+    "keras": Cause(
+        "Keras draws the seed of a layer from Python's random, which nothing has seeded",
+        "call keras.utils.set_random_seed(seed) first",
+    ),
+    "torch": Cause(
+        "it draws from PyTorch's global generator, which nothing has seeded",
+        "call torch.manual_seed(seed) before the model is built, or give it generator=",
+    ),
+}
+CAUSES = {
+    "generator": Cause("a generator is made or seeded without a seed", "give it a seed"),
+    "entropy": Cause(
+        "a value comes from the system's source of randomness, which has no seed",
+        "draw it from a generator with a seed",
+    ),
+    "clock": Cause(
+        "a value comes from the clock",
+        "keep it out of what is trained on and compared, and end the training after a number of steps",
+    ),
+    "process": Cause(
+        "a value is the number of a process or a thread", "take it from the command line, or from TOOLNOISE_SEED_*"
+    ),
+    "address": Cause("a value is the address of an object in memory", "use a number of its own for each object"),
+    "hash": Cause("hash() of a text differs between processes", "use zlib.crc32(text.encode()) or hashlib"),
+    "set": Cause(
+        "a set has another order in each process (hash seed, or addresses of objects)",
+        "iterate over sorted(...), or over a list",
+    ),
+    "files": Cause("a folder lists its files in no certain order", "iterate over sorted(...)"),
+    "name": Cause("a temporary name is random", "keep it out of what is trained on, or name the file yourself"),
+    "folder": Cause(
+        "a value comes from the name of the run's own folder", "take it from the command line or TOOLNOISE_SEED_*"
+    ),
+    "read": Cause("a file that is read has another content in each run", "look at what writes it"),
+    "memory": Cause(
+        "an array begins with what was in memory before", "use zeros, or fill all of it before it is read"
+    ),
+    "machine": Cause(
+        "a value is the state of the machine, such as its free memory or load", "take it from an option"
+    ),
+    "ready": Cause(
+        "results of parallel work come in the order in which they are ready", "use map, or put the results in order"
+    ),
+    "program": Cause(
+        "another program gives another output, and no seed of this one counts there",
+        "give it a seed of its own, or draw here",
+    ),
+    "database": Cause(
+        "a query gives its rows in no certain order, or draws them", "order the rows by a key, and draw here"
+    ),
+    "shared": Cause(
+        "threads, or coroutines, come to one object in another order in each run",
+        "give each piece of work its own object and seed, and put the parts together in a fixed order",
+    ),
+    "order": Cause("it gets the same things in another order in each run", "put them in a fixed order first"),
+    "left": Cause(
+        "a run reads what an earlier run left",
+        "remove it first, or keep a checkpoint in TOOLNOISE_CHECKPOINT, with the state of every generator",
+    ),
+    "turns": Cause(
+        "a loop ends when something outside of it says so", "end it after a number of steps"
+    ),
+    "fixed": Cause("a generator has a seed that nothing changes", "give it the seed of the source"),
+    "shell": Cause("the shell, or one of its commands, draws without a seed", "give it a seed, or draw elsewhere"),
+    "draw": Cause(
+        "a framework draws from its own generator, which nothing has seeded",
+        "call keras.utils.set_random_seed(seed) or tensorflow.random.set_seed(seed) first",
+    ),
+    "operation": Cause(
+        "it gives another result for equal inputs",
+        "use one thread, or the deterministic way of this operation if it has one",
+    ),
+}  # fmt: skip
+
+
+class Place(NamedTuple):
+    """A place in a program, as file:line and its text, what is wrong there, and how that is known.
+
+    `evidence` is the sentence about an experiment that proves it, or about what was seen; none if the text alone is.
+    """
+
+    cause: str
+    file: str
+    line: int
+    code: str
+    says: str
+    remedy: str
+    evidence: str = ""
+
+
+def place(kind: str, file: str, line: int, code: str, evidence: str = "", generator: str = "") -> Place:
+    """A place with what there is to say of its kind."""
+    cause = GENERATORS[generator] if generator else CAUSES[kind]
+    return Place(kind, file, line, code, cause.says, cause.remedy, evidence)
 
 
 class Diagnosis(NamedTuple):
@@ -51,12 +180,12 @@ def diagnose(
     `outcomes` are those of the unchanged runs so far, `left` the files that the first one has left.
     """
     runs.say_what_follows(experiments.MOST_RUNS - runs.started)
-    signs = program_text.signs(text, runs.words)
+    from_text = signs(text, runs.words)
     observed = ObservedRuns(runs)
     one = observed.run()
     other = observed.run() if one else None
     if one is None or other is None:
-        return Diagnosis([], signs[:MOST_POSSIBLE], [f"{FAILED} {observed.failure}"])
+        return Diagnosis([], from_text[:MOST_POSSIBLE], [f"{FAILED} {observed.failure}"])
     free = [*outcomes, one.outcome, other.outcome]
     if are_equal(one.outcome, other.outcome):
         if first := _left(runs, outcomes[0], one, left):
@@ -66,7 +195,7 @@ def diagnose(
         free.append(other.outcome)
     # Without calls, no process is run by Python, or by one that ignores PYTHONPATH.
     if not one.events or not other.events:
-        return Diagnosis([], signs[:MOST_POSSIBLE], [NOT_OBSERVED])
+        return Diagnosis([], from_text[:MOST_POSSIBLE], [NOT_OBSERVED])
     seen = first_difference.shared_generators(one, other)
     seen += [*first_difference.roots(one, other), *first_difference.orders(one, other)]
 
@@ -74,20 +203,20 @@ def diagnose(
         return [_place(root, text, left, evidence or _seen(root)) for root in roots]
 
     if are_equal(one.outcome, other.outcome):
-        likely = [root for root in seen if root.cause not in causes.USUAL]
-        return Diagnosis([], _first([*signs, *places(likely)]), [ALIKE])
+        likely = [root for root in seen if root.cause not in first_difference.USUAL]
+        return Diagnosis([], _first([*from_text, *places(likely)]), [ALIKE])
     proof = Experiments(observed, free).proof(one, other)
     if proof and proof.roots:
         proven = places(*_nearest(proof, seen))
         # Another program, or what it has left, may be the work of a script that Python does not run.
         is_others = proven[0].cause in ("read", "program")
-        return Diagnosis(proven, signs[:MOST_POSSIBLE] if is_others else [], [])
+        return Diagnosis(proven, from_text[:MOST_POSSIBLE] if is_others else [], [])
     if proof:
-        return Diagnosis([], _first([*places(seen), *signs]), [proof.evidence])
+        return Diagnosis([], _first([*places(seen), *from_text]), [proof.evidence])
     # An order says more than what is only the clock.
     usual = [root for root in seen if root.kind == "result" and root.is_usual]
     likely = [root for root in seen if root not in usual]
-    return Diagnosis([], _first([*places(likely), *signs, *places(usual)]), [] if seen else [ELSEWHERE])
+    return Diagnosis([], _first([*places(likely), *from_text, *places(usual)]), [] if seen else [ELSEWHERE])
 
 
 def _nearest(proof: Proof, seen: Sequence[Root]) -> tuple[list[Root], str]:
@@ -112,7 +241,7 @@ def _nearest(proof: Proof, seen: Sequence[Root]) -> tuple[list[Root], str]:
 
 def unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
     """What the text shows of a program that nobody observed."""
-    return Diagnosis([], program_text.signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
+    return Diagnosis([], signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
 
 
 def _left(runs: TrialRuns, first: Outcome, one: Observed, left: LeftFiles) -> Place | None:
@@ -133,7 +262,7 @@ def _left(runs: TrialRuns, first: Outcome, one: Observed, left: LeftFiles) -> Pl
         f"By experiment: without {trial_runs.few_of(left.names)}, which an earlier run left, a run ends like the first."
     )
     file, line = event.at if event else (left.names[0], 0)
-    return causes.place("left", file, line, code_of(file, line), says)
+    return place("left", file, line, code_of(file, line), says)
 
 
 def _written(name: str) -> float:
@@ -168,7 +297,7 @@ def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: st
         kind = "name"
     elif kind == "operation" and has_left:
         kind = "left"
-    return causes.place(kind, file, line, code_of(file, line, text), evidence, generator)
+    return place(kind, file, line, code_of(file, line, text), evidence, generator)
 
 
 def _seen(root: Root) -> str:
@@ -183,17 +312,6 @@ def _seen(root: Root) -> str:
     if shown[0] != shown[1]:
         return f"Seen: for equal inputs {name} gave {shown[0]} and {shown[1]}."
     return f"Seen: for equal inputs {name} gave different results."
-
-
-def code_of(file: str, line: int, text: Sequence[SourceFile] = ()) -> str:
-    """The text of a line, from the files of the program."""
-    lines = next((source.lines for source in text if source.file == file), None)
-    if lines is None:
-        try:
-            lines = Path(file).read_text("utf-8", errors="replace").splitlines()
-        except OSError:
-            return ""
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
 def lost_seeds(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFile]) -> dict[str, list[Place]]:
@@ -216,7 +334,53 @@ def lost_seeds(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFil
 
 def _fixed_place(event: Event, source: str, text: Sequence[SourceFile]) -> Place:
     says = f"Seen: {called(event.name)} is the same whatever {{{source}}} is."
-    return causes.place("fixed", *event.at, code_of(*event.at, text), says)
+    return place("fixed", *event.at, code_of(*event.at, text), says)
+
+
+def signs(program: Sequence[SourceFile], words: Sequence[str]) -> list[Place]:
+    """Places of a program that may make runs differ, in the order of their files."""
+    return [*_of_python(program), *_of_shell(words)]
+
+
+def _of_python(program: Sequence[SourceFile]) -> Iterator[Place]:
+    for source in program:
+        for number, line in enumerate(_without_comments(source.lines), 1):
+            for kind, pattern in SIGNS:
+                if pattern.search(line):
+                    yield place(kind, source.file, number, source.lines[number - 1].strip())
+
+
+def _without_comments(lines: Sequence[str]) -> list[str]:
+    """The lines of a text, without comments and texts that stand alone."""
+    kept = list(lines)
+    try:
+        before = tokenize.NEWLINE
+        for token in tokenize.generate_tokens(io.StringIO("\n".join(lines) + "\n").readline):
+            first, last = token.start[0] - 1, token.end[0] - 1
+            if token.type == tokenize.COMMENT:
+                kept[first] = kept[first][: token.start[1]]
+            elif token.type == tokenize.STRING and before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+                kept[first : last + 1] = [""] * (last + 1 - first)
+            if token.type not in (tokenize.NL, tokenize.COMMENT):
+                before = token.type
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        return list(lines)
+    return kept
+
+
+def _of_shell(words: Sequence[str]) -> Iterator[Place]:
+    for number, word in enumerate(words):
+        is_text = number and words[number - 1] == "-c" and Path(words[number - 2]).name in ("sh", "bash", "zsh", "dash")
+        path = Path(word)
+        if is_text:
+            lines, name = word.splitlines(), "-c"
+        elif word.endswith(SCRIPTS) and path.is_file() and path.stat().st_size <= MOST_BYTES:
+            lines, name = path.read_text("utf-8", errors="replace").splitlines(), word
+        else:
+            continue
+        for at, line in enumerate(lines, 1):
+            if SHELL.search(line.partition(" #")[0]) and not line.lstrip().startswith("#"):
+                yield place("shell", name, at, line.strip())
 
 
 def different(difference: Difference, why: Diagnosis) -> list[str]:
@@ -225,7 +389,19 @@ def different(difference: Difference, why: Diagnosis) -> list[str]:
     lines += [f"  {part}" for part in differences.parts(difference)]
     if why.proven:
         lines += ["", "Proven:" if len(why.proven) == 1 else "Proven, all of them together:"]
-        lines += causes.as_lines(why.proven)
+        lines += as_lines(why.proven)
     lines += ["", *why.notes] if why.notes else []
-    lines += ["", "Possible:", *causes.as_lines(why.possible)] if why.possible else []
+    lines += ["", "Possible:", *as_lines(why.possible)] if why.possible else []
+    return lines
+
+
+def as_lines(places: list[Place]) -> list[str]:
+    """Places for people."""
+    lines = []
+    for each in places:
+        where = f"{each.file}:{each.line}: {each.code}" if each.line else f"{each.file}"
+        lines.append(f"  {where}")
+        if each.evidence:
+            lines.append(f"    {each.evidence}")
+        lines.append(f"    {each.says[0].upper()}{each.says[1:]}: {each.remedy}.")
     return lines

@@ -16,11 +16,12 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
+from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import DAMAGED, LARGEST_TEXT
 from toolnoise.base.times import is_time
 from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome, read_npy
-from toolnoise.formulas.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, LOSSES, METRIC, PREDICTIONS
+from toolnoise.formulas.outcome_files import GROUPS, HISTORY, METRIC
 
 CHUNK = 1 << 20
 TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl")
@@ -53,19 +54,18 @@ class Difference(NamedTuple):
 
 def between(outcome: Outcome, other: Outcome) -> Difference:
     """All that differs; `files` is empty if nothing does."""
-    kinds = {LOGITS: "logits", PREDICTIONS: "predictions", _file_of_losses(outcome): "losses", LABELS: "labels"}
-    arrays = ({name: getattr(each, kind) for name, kind in kinds.items()} for each in (outcome, other))
-    files = names_of_unequal(*arrays)
+    unequal_arrays = names_of_unequal(outcome.arrays, other.arrays)
+    tensors = [name.removeprefix("weights/") for name in unequal_arrays if name.startswith("weights/")]
     printed = _metrics(outcome.printed, other.printed)
     changed = _metrics(outcome.metric or {}, other.metric or {}) | printed
     metrics = {name: pair for name, pair in changed.items() if not is_time(name)}
-    weights = names_of_unequal(outcome.weights or {}, other.weights or {})
     epoch, column = _first(outcome.history, other.history)
+    files = [name for name in unequal_arrays if "/" not in name]
     files += [METRIC] if metrics.keys() - printed.keys() else []
     files += [name for name in metrics if name in printed]
-    files += ["weights"] if weights or (outcome.weights is None) != (other.weights is None) else []
+    files += ["weights"] if tensors or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
-    files += [GROUPS] if names_of_unequal(outcome.groups, other.groups) else []
+    files += [GROUPS] if any(name.startswith(f"{GROUPS}/") for name in unequal_arrays) else []
     found = {name: change(name, file, other.files[name]) for name, file in outcome.files.items()}
     outputs = {name: said for name, said in found.items() if said}
     files += outputs
@@ -78,7 +78,7 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
         _largest(outcome, other),
         metrics,
         {name: pair for name, pair in changed.items() if name not in metrics},
-        weights,
+        tensors,
         len({**(outcome.weights or {}), **(other.weights or {})}),
         epoch,
         column,
@@ -91,15 +91,10 @@ def unequal(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     return (values != others) & ~(np.isnan(values) & np.isnan(others))
 
 
-def names_of_unequal(arrays: Mapping[str, np.ndarray | None], others: Mapping[str, np.ndarray | None]) -> list[str]:
+def names_of_unequal(arrays: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]) -> list[str]:
     """The names of all arrays that are not equal bit for bit, or that only one side has."""
-    return [name for name in {**arrays, **others} if not _has_same_bits(arrays.get(name), others.get(name))]
-
-
-def _has_same_bits(array: np.ndarray | None, other: np.ndarray | None) -> bool:
-    if array is None or other is None:
-        return array is other
-    return (array.dtype, array.shape) == (other.dtype, other.shape) and array.tobytes() == other.tobytes()
+    both = arrays.keys() & others.keys()
+    return [name for name in {**arrays, **others} if name not in both or not bit_equal(arrays[name], others[name])]
 
 
 def timed(outcome: Outcome) -> list[str]:
@@ -113,10 +108,6 @@ def _metrics(values: Mapping[str, float], others: Mapping[str, float]) -> dict[s
     pairs = {name: (values.get(name), others.get(name)) for name in {**values, **others}}
     # The shortest text that gives a number back: zeros have signs, NaNs are equal.
     return {name: pair for name, pair in pairs.items() if repr(pair[0]) != repr(pair[1])}
-
-
-def _file_of_losses(outcome: Outcome) -> str:
-    return next((name for name in LOSSES if (outcome.folder / name).is_file()), LOSSES[0])
 
 
 def _largest(outcome: Outcome, other: Outcome) -> float | None:

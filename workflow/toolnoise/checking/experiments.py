@@ -10,7 +10,7 @@ have been equal by chance before, an experiment is repeated.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -40,8 +40,8 @@ class ObservedRuns:
         self._folder = runs.folder / "observed"
         (self._folder / "values").mkdir(parents=True)
 
-    def run(self, *varying: str, **plan: Any) -> Observed | None:
-        """Observe one run; None if the program fails, as it may with values of another run.
+    def run(self, *varying: str, variables: Mapping[str, str] = UNCOMPILED, **plan: Any) -> Observed | None:
+        """Observe one run, with some variables; None if the program fails, as it may with values of another run.
 
         The results of the places of `keep` are kept for later runs, where those of `force` get them again, and so do
         global generators at the start: where the inputs are the same, or `by_turn`, whatever they are. `constant`: each
@@ -58,7 +58,7 @@ class ObservedRuns:
         # With a value of another run, a loop may never end.
         self.runs.limit = min(limit, PATIENCE + LONGER * max(self.runs.seconds, default=limit))
         try:
-            outcome = self.runs.run(name, *varying, more=UNCOMPILED, task=task)
+            outcome = self.runs.run(name, *varying, more=variables, task=task)
         except BadInput as error:
             self.failure = str(error)
             return None
@@ -163,34 +163,22 @@ class Experiments:
         """Whether some of the runs in which nothing was changed are equal: then an equal run may be so by chance."""
         return any(are_equal(*pair) for pair in combinations(self._free, 2))
 
-    def _are_all_equal(self, run: Callable[[int], Outcome | None]) -> bool:
-        """Whether runs that are changed in one way are equal."""
+    def _are_all_equal(self, **how: Any) -> bool:
+        """Whether observed runs that are changed in one way are equal."""
         count = 2 + self._are_some_equal()
-        outcomes = [run(number) for number in range(1, count + 1)] if self._has_room_for(count) else [None]
-        return all(each is not None and are_equal(outcomes[0], each) for each in outcomes)
-
-    def _are_equal_if_observed(self, **how: Any) -> bool:
-        def run(_number: int) -> Outcome | None:
-            again = self._observed.run(**how)
-            return again and again.outcome
-
-        return self._are_all_equal(run)
+        changed = [self._observed.run(**how) for _ in range(count)] if self._has_room_for(count) else [None]
+        return all(each is not None and are_equal(changed[0].outcome, each.outcome) for each in changed)
 
     def _by_one_value(self, roots: Sequence[Root]) -> Proof | None:
         """Processes and threads may take other pieces of work in each run: then each turn gets the same value."""
-        if not roots or self._kept is None or not self._are_equal_if_observed(**_fixed(roots), constant=True):
+        if not roots or self._kept is None or not self._are_all_equal(**_fixed(roots), constant=True):
             return None
         says = f"By experiment: if {_names(roots)} always has one and the same value, runs are equal."
         return Proof(list(roots), says)
 
     def _by_hash_seed(self, roots: Sequence[Root]) -> Proof | None:
-        def run(number: int) -> Outcome | None:
-            try:
-                return self._runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"})
-            except BadInput:
-                return None
-
-        if os.environ.get(HASH_SEED, "random") != "random" or not self._are_all_equal(run):
+        is_free = os.environ.get(HASH_SEED, "random") == "random"
+        if not is_free or not self._are_all_equal(variables={**UNCOMPILED, HASH_SEED: "0"}):
             return None
         hashed = [root for root in roots if root.event.name == "iterate" or root.cause == "hash"]
         return Proof(hashed[:1], f"By experiment: with {HASH_SEED}=0 runs are equal.")
@@ -199,7 +187,7 @@ class Experiments:
         places = [root for root in first_difference.orders(one, other) if root.apart]
         ready = [root for root in roots if root.cause == "ready"]
         places += sorted(ready, key=lambda root: root.event.time)
-        if not places or not self._are_equal_if_observed(in_turn=True):
+        if not places or not self._are_all_equal(in_turn=True):
             return None
         return Proof(places[:1], "By experiment: if its threads run one after another, runs are equal.")
 

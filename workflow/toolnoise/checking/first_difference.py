@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from toolnoise.checking import causes
 from toolnoise.checking.outcome import Outcome
 
 # The turns of a place that are always recorded, as injected/recording.py has it.
@@ -22,6 +21,37 @@ READS_ARGUMENTS = re.compile(r"parse_(known_|intermixed_)?args|^(click|typer|fir
 # What takes a seed or a generator when it is made, and draws later.
 SEEDABLE = ("sklearn.", "torch.utils.data.", "random.SystemRandom")
 Kind = Literal["result", "generator", "order", "turns"]
+# The first pattern that is in the name of what is called says what kind it is.
+NAMES = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        ("entropy", r"^uuid\.|urandom|^secrets\.|SystemRandom|getrandom|getentropy|random_bytes"),
+        ("generator", r"(default_rng|RandomState|SeedSequence|PCG64|MT19937|Philox|SFC64|random\.Random)$"),
+        ("generator", r"(^|\.)(seed|manual_seed|set_seed|PRNGKey|key|SeedGenerator|set_random_seed)$"),
+        ("clock", r"^time\.|datetime|perf_counter|monotonic|^timeit\.|Event\.(is_set|wait)|strftime"),
+        ("process", r"getpid|getppid|get_ident|get_native_id|current_process|gettid"),
+        ("address", r"^builtins\.(id|repr)$"),
+        ("hash", r"\bhash\b"),
+        ("name", r"tempfile|mkdtemp|mkstemp|gettemp"),
+        ("files", r"listdir|scandir|iterdir|r?glob\b|\bos\.walk|Path\.walk"),
+        ("memory", r"\bempty(_like|_strided)?$|new_empty"),
+        ("ready", r"as_completed|imap_unordered|IMapUnordered|[Qq]ueue.*\.get|\bwait\b|^awaited$|Future|Task"),
+        ("program", r"^subprocess\.|Popen|os\.popen|check_output|communicate"),
+        ("database", r"sqlite|Cursor|fetch(one|all|many)|read_sql"),
+        ("draw", r"^(tensorflow|keras|jax)\..*(random|initializers)"),
+        (
+            "machine",
+            r"sysconf|psutil|getloadavg|cpu_count|disk_usage|gethostname|environ|getenv|mem_get_info|getmtime|\.l?stat$",
+        ),
+    )
+)
+# What differs between any two runs, and hardly ever matters.
+USUAL = ("clock", "name", "process")
+
+
+def kind_of(name: str) -> str:
+    """The kind of cause that a call is, by what is called."""
+    return next((kind for kind, pattern in NAMES if pattern.search(name)), "operation")
 
 
 class Event(NamedTuple):
@@ -140,12 +170,12 @@ class Root(NamedTuple):
     @property
     def cause(self) -> str:
         """The kind of cause that the call is, by what is called."""
-        return causes.kind_of(self.event.name)
+        return kind_of(self.event.name)
 
     @property
     def is_usual(self) -> bool:
         """Whether it differs between any two runs, and hardly ever matters."""
-        return self.cause in causes.USUAL and not self.generator
+        return self.cause in USUAL and not self.generator
 
     def encloses(self, other: "Root") -> bool:
         """Whether another one came about while this call was made."""
@@ -212,7 +242,7 @@ def _generators(one: Observed, other: Observed) -> Iterator[Root]:
                 settled.add(key)
             elif name in event.drawn and event.inputs != partner.inputs:
                 # It may be seeded with what has differed before.
-                settled.update({key} if causes.kind_of(event.name) == "generator" else ())
+                settled.update({key} if kind_of(event.name) == "generator" else ())
             elif name in event.drawn and name in partner.drawn:
                 settled.add(key)
                 # If both have the same state afterwards, it was seeded, not drawn from.
@@ -298,7 +328,7 @@ def fixed_seedings(control: Observed, seeded: Observed) -> list[Event]:
         other = others.get(event.key)
         if other is None or (event.inputs, event.out, event.after) != (other.inputs, other.out, other.after):
             continue
-        if causes.kind_of(event.name) == "generator" or "seed" in event.marks:
+        if kind_of(event.name) == "generator" or "seed" in event.marks:
             seedings.append(event)
         elif seedings and not before and (event.drawn or event.owner == seedings[-1].out):
             before = len(seedings)

@@ -26,7 +26,6 @@ from toolnoise.checking import differences, program_text
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import READERS, Outcome
 from toolnoise.checking.trial_runs import TrialRuns
-from toolnoise.formulas.outcome_files import GROUPS, LABELS, LOGITS, LOSSES, PREDICTIONS
 
 EQUAL, ROUNDING, DRAWS, OTHER, UNDECIDED = "equal", "rounding", "other draws", "another program", "undecided"
 # Of a difference in single precision, what rounding leaves in double precision, and what another program leaves. The
@@ -273,18 +272,14 @@ def gap(outcome: Outcome, other: Outcome) -> Gap:
 
 def _arrays(outcome: Outcome) -> Iterator[tuple[str, np.ndarray]]:
     """All numbers of an outcome but times, by name."""
-    results = {LOGITS: outcome.logits, PREDICTIONS: outcome.predictions, LOSSES[0]: outcome.losses}
-    yield from ((name, values) for name, values in (results | {LABELS: outcome.labels}).items() if values is not None)
-    yield from ((f"weights/{name}", values) for name, values in (outcome.weights or {}).items())
-    yield from ((f"{GROUPS}/{name}", values) for name, values in outcome.groups.items())
+    yield from outcome.arrays.items()
     for name, path in outcome.files.items():
         # Numbers that can be read without running code of the file.
         with suppress(KeyError, BadInput):
             read = READERS[Path(name).suffix](path)
             parts = read.items() if isinstance(read, dict) else [("", read)]
             yield from ((f"{name}/{part}".removesuffix("/"), values) for part, values in parts)
-    metrics = {**(outcome.metric or {}), **outcome.printed}
-    yield from ((name, np.array(value)) for name, value in metrics.items() if not is_time(name))
+    yield from ((name, np.array(value)) for name, value in outcome.numbers.items() if not is_time(name))
 
 
 def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[str]) -> list[str]:

@@ -110,6 +110,20 @@ class Outcome(NamedTuple):
         rows = values.reshape(len(values), -1)
         return rows.argmax(axis=1) if rows.shape[1] > 1 else rows.ravel()
 
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All arrays that keep the contract by the names of their files, those of weights and groups as `file/name`."""
+        losses = next((name for name in LOSSES if (self.folder / name).is_file()), LOSSES[0])
+        single = {LOGITS: self.logits, PREDICTIONS: self.predictions, losses: self.losses, LABELS: self.labels}
+        arrays = {name: values for name, values in single.items() if values is not None}
+        arrays |= {f"weights/{name}": values for name, values in (self.weights or {}).items()}
+        return arrays | {f"{GROUPS}/{name}": values for name, values in self.groups.items()}
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """All metrics, and the numbers that it printed."""
+        return {**(self.metric or {}), **self.printed}
+
 
 def read_outcome(folder: str | Path) -> Outcome:
     """What a program left in its folder."""

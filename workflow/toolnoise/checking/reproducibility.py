@@ -26,8 +26,7 @@ from toolnoise.checking import (
     traced_runs,
     trial_runs,
 )
-from toolnoise.checking.causes import Place
-from toolnoise.checking.diagnosis import Diagnosis
+from toolnoise.checking.diagnosis import Diagnosis, Place
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.other_settings import Asked, Break
 from toolnoise.checking.outcome import Outcome
@@ -180,9 +179,8 @@ def check(checked: Command, folder: Path) -> Checked:
 
 def _require_results(outcome: Outcome) -> None:
     """Refuse an outcome of which nothing would be compared."""
-    numbers = {**(outcome.metric or {}), **outcome.printed}
-    if outcome.answers is None and not outcome.files and all(map(is_time, numbers)):
-        found = f"all results look like times: {', '.join(numbers)}"
+    if outcome.answers is None and not outcome.files and all(map(is_time, outcome.numbers)):
+        found = f"all results look like times: {', '.join(outcome.numbers)}"
         raise BadInput("metrics", "", found, "another number, or a file, to compare")
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.checking import differences
-from toolnoise.checking.diagnosis import code_of
 from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.program_text import code_of
 from toolnoise.checking.trial_runs import UNCOMPILED, TrialRuns
 
 PAIRS = 2  # of runs that record the same, until it is believed

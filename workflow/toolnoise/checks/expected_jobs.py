@@ -12,9 +12,8 @@ from toolnoise.checks import parameters
 from toolnoise.checks.parameters import Parameters
 from toolnoise.papers import notebook_values
 from toolnoise.provenance.archive import DUMPS
-from toolnoise.study import figure_files, layout
+from toolnoise.study import expected, layout
 from toolnoise.study.cells import Cell, MetricFile, Pair, Place, Shown
-from toolnoise.study.expected import EXPECTED
 from toolnoise.study.study import Study
 
 
@@ -115,14 +114,14 @@ class ExpectedJob(NamedTuple):
 
 def expected_jobs(study: Study) -> Iterator[ExpectedJob]:
     """Every job, in the order of the data."""
-    for verb, kind in EXPECTED.items():
+    for verb, kind in expected.EXPECTED.items():
         for place in kind.places(study):
             outputs = tuple(study.path(pattern, place) for pattern in kind.patterns)
             yield _job(study, verb, place, outputs, needed=kind.needed)
-    for kind, path in figure_files.collected(study).items():
+    for kind, path in expected.collected(study).items():
         yield _job(study, "collect", MetricFile(kind), (path,))
     for figure in study.figures:
-        yield _job(study, "render", Shown(figure.name), tuple(figure_files.files_of(study, figure)))
+        yield _job(study, "render", Shown(figure.name), tuple(expected.files_of(study, figure)))
 
 
 def _job(study: Study, verb: str, place: Place, outputs: tuple[str, ...], *, needed: bool = True) -> ExpectedJob:

@@ -20,7 +20,7 @@ from matplotlib.transforms import blended_transform_factory
 from toolnoise.base.metric_files import CELL, part_of
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.figures import selection, sheets, style
-from toolnoise.figures.panels import interval, ratio_ticks
+from toolnoise.figures.sheets import interval, ratio_ticks
 from toolnoise.study.variants import variant
 
 LINE = 0.17  # inches from line to line

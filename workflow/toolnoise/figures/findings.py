@@ -195,27 +195,27 @@ def of_parts(rows: pd.DataFrame) -> str:
     return f"Inference alone changes {share(inference)}{trains}"
 
 
-def _slower(ratios: pd.DataFrame, what: str, time: str, slower: str, faster: str) -> str:
+def _slower(ratios: pd.DataFrame, what: str, time: str) -> str:
     """What some ratios of times decide: how much slower the slowest is, or that no difference was seen."""
     words = {
-        "below": f"Determinism makes {what} {faster}",
-        "some above": f"Determinism makes {what} of some networks {slower}",
-        "some below": f"Determinism makes {what} of some networks {faster}",
-        "both": f"Determinism makes some {what} {slower} and some {faster}",
+        "below": f"Determinism makes {what} faster",
+        "some above": f"Determinism makes {what} of some networks slower",
+        "some below": f"Determinism makes {what} of some networks faster",
+        "both": f"Determinism makes some {what} slower and some faster",
         "": f"No difference in {time} seen",
     }
     more = ratios.assign(value=100 * (ratios["value"] - 1))
-    return words.get(direction(ratios), f"Determinism makes {what} {largest(more, number, ' %')} {slower}")
+    return words.get(direction(ratios), f"Determinism makes {what} {largest(more, number, ' %')} slower")
 
 
 def of_cost(rows: pd.DataFrame) -> str:
     """By how much determinism slows a step, by the clock."""
     clock = rows[(rows["metric"] == "wall_ratio") & rows["ci_low"].notna()]
-    return "What does determinism cost?" if clock.empty else _slower(clock, "steps", "step time", "slower", "faster")
+    return "What does determinism cost?" if clock.empty else _slower(clock, "steps", "step time")
 
 
 def of_kernels(ratios: pd.DataFrame) -> str:
     """By how much determinism changes the time in kernels."""
     if ratios["ci_low"].isna().all():
         return "Which kernels take the time of a step?"
-    return _slower(ratios, "kernels", "kernel time", "slower", "faster")
+    return _slower(ratios, "kernels", "kernel time")

@@ -55,8 +55,7 @@ NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "C
 EACH = "+".join(ALGORITHMIC)  # how ALGO is spelt beside other sources
 FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 LATEST = "#C0A8FF"  # the colour that a bit tends to the later it is moved
-# For names without a colour of their own, in order of appearance.
-CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
+PLAIN = "#0072B2"  # of what has no colour of its own
 GREY = "#BBBBBB"
 FAR = "√2"  # the distance of unit-norm weights that have nothing in common
 DAGGER = "†"
@@ -116,11 +115,6 @@ def _tint(source: str, palette: Mapping[str, str]) -> np.ndarray | None:
         return None
     late = min(np.log2(1 + int(epochs or 0)) / 8, 1)
     return (1 - late) * np.array(to_rgb(palette[name])) + late * np.array(to_rgb(LATEST))
-
-
-def cycle(names: Sequence[str], tints: Sequence[str] = CYCLE) -> dict[str, str]:
-    """Colours for names that have none of their own; grey once there are more names than colours."""
-    return {name: tints[place] if place < len(tints) else GREY for place, name in enumerate(names)}
 
 
 def tooling_name(hardware: str, emulated: Sequence[str]) -> str:

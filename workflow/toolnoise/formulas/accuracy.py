@@ -39,16 +39,15 @@ def class_accuracies(predictions: np.ndarray, labels: np.ndarray, classes: int) 
     return result
 
 
-def cross_entropies(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The cross-entropy of each run, [S], from logits [S, N, C] and labels [N]; infinite if a label is impossible."""
-    return np.array([example_entropies(run, labels).mean() for run in logits])
+def cross_entropies(logits: np.ndarray, labels: np.ndarray, member: np.ndarray | None = None) -> np.ndarray:
+    """The cross-entropy of each run, [S], from logits [S, N, C] and labels [N]; infinite if a label is impossible.
 
-
-def cross_entropies_of(member: np.ndarray, logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The same over the examples of a group, which `member` marks; NaN if it has none."""
-    if not member.any():
+    That of a group is over the examples that `member` marks; NaN if it marks none.
+    """
+    chosen = slice(None) if member is None else member
+    if not len(labels[chosen]):
         return np.full(len(logits), np.nan)
-    return np.array([example_entropies(run[member], labels[member]).mean() for run in logits])
+    return np.array([example_entropies(run[chosen], labels[chosen]).mean() for run in logits])
 
 
 def example_entropies(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
-from toolnoise.formulas.accuracy import accuracies, cross_entropies, cross_entropies_of
+from toolnoise.formulas.accuracy import accuracies, cross_entropies
 from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churns, two_way_bootstrap
 from toolnoise.formulas.declared import bounded
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
@@ -73,7 +73,7 @@ def stability(
     for group, member in groups.items():
         rows += _churns(predicted[:, member], labels[member], group)
         if scores is not None:
-            rows += spread_rows("cross_entropy", group, cross_entropies_of(member, scores, labels))
+            rows += spread_rows("cross_entropy", group, cross_entropies(scores, labels, member))
     return bounded([*rows, equality(equal, len(predicted))])
 
 

@@ -12,7 +12,7 @@ from toolnoise.base.noise_sources import DRAWN
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row, per_run, variance_components
-from toolnoise.formulas.accuracy import cross_entropies, cross_entropies_of, predictions
+from toolnoise.formulas.accuracy import cross_entropies, predictions
 from toolnoise.formulas.ensembles import ENSEMBLES, by_size
 from toolnoise.formulas.likeliest import keeps_all, keeps_likeliest
 from toolnoise.formulas.per_run import RUNS
@@ -59,7 +59,7 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     values = per_run.per_run(predicted, entropies, test.labels, shown, groups)
     if scored:
         values += [
-            ("cross_entropy", name, cross_entropies_of(member, stack, test.labels)) for name, member in groups.items()
+            ("cross_entropy", name, cross_entropies(stack, test.labels, member)) for name, member in groups.items()
         ]
         values.append((per_run.FINGERPRINT, "all", per_run.fingerprints(stack)))
     values += by_draw.churns(together, predicted, test.labels, groups)

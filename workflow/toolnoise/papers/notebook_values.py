@@ -11,7 +11,7 @@ from toolnoise.datasets.sources import checksums, keeps_originals
 from toolnoise.study import config
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import labels_shown
-from toolnoise.study.figure_files import synthetic
+from toolnoise.study.expected import synthetic
 from toolnoise.study.figure_kinds import FIGURES, KINDS
 from toolnoise.study.study import Figure, Study
 from toolnoise.study.variants import variant

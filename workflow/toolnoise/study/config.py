@@ -61,7 +61,7 @@ def resolve(config: object, file: str | Path) -> Config:
         if isinstance(targets := entry.get("targets"), list) and entry["target"] not in targets:
             allowed = f"one of targets: {', '.join(targets)}"
             raise BadInput(file, f"datasets.{name}.target", f"found {entry['target']!r}", allowed)
-    programs.require_possible(config["models"], "models.", file)
+    programs.require_possible(config["models"], file)
     for name in config["claims"].keys() & registered("claims"):
         raise BadInput(file, f"claims.{name}", "a claim of resources/claims.yaml has this name", "a name of its own")
     for name in config.get("judged", ()):

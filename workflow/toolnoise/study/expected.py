@@ -8,15 +8,17 @@ import difflib
 import functools
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.study import layout, places
 from toolnoise.study.cells import Cell, Place, Whole
+from toolnoise.study.figure_kinds import KINDS
 from toolnoise.study.layout import CELL, PAIR
-from toolnoise.study.study import Study
+from toolnoise.study.study import Figure, Study
 
 Places = Callable[[Study], Iterable[Place]]
 
@@ -52,9 +54,9 @@ METRICS = {
     "identical": _metric(f"identical/{CELL}", "toolnoise.papers.identical.metric:IDENTICAL"),
     "convergence": _metric(f"convergence/{CELL}", "toolnoise.papers.identical.metric:CONVERGENCE"),
     "ensembles": _metric(f"ensembles/{CELL}", "toolnoise.formulas.ensembles:ENSEMBLES"),
-    "ratios": _metric(f"ratios/{_TASK}", "toolnoise.formulas.ratios:RATIOS"),
-    "counts": _metric("data/{dataset}", "toolnoise.datasets.counting:COUNTS"),
-    "labels": _metric("labels/{dataset}", "toolnoise.papers.class_names:LABELS"),
+    "ratios": _metric(f"ratios/{_TASK}", "toolnoise.measures.ratios:RATIOS"),
+    "counts": _metric("data/{dataset}", "toolnoise.datasets.label_tables:COUNTS"),
+    "labels": _metric("labels/{dataset}", "toolnoise.datasets.label_tables:LABELS"),
     "cross_tooling": _metric(f"pairs/{PAIR}", "toolnoise.papers.frameworks.pair:CROSS_TOOLING"),
     "frameworks": _metric(f"frameworks/{PAIR}", "toolnoise.papers.frameworks.measure:FRAMEWORKS"),
     "partings": _metric(f"partings/{PAIR}", "toolnoise.papers.frameworks.measure:PARTINGS"),
@@ -84,7 +86,7 @@ def _metrics(places: Places, *kinds: str) -> Expected:
 
 
 # By the verb of the job, in the order of the data. Metric files of the whole study, figures and tables follow from it
-# (`figure_files`).
+# (`collected`, `files_of`).
 EXPECTED = {
     "configure": Expected(_whole, (layout.STUDY,)),
     "fetch": Expected(places.from_files, (layout.SOURCES,)),
@@ -174,3 +176,89 @@ def require_place(known: set[tuple[str, ...]], kind: str, names: Mapping[str, st
         raise BadInput(
             file, f"{kind} of its grid", f"found {'/'.join(asked)}", f"such as {near[0]}" if near else "none"
         )
+
+
+# What figures and tables are rendered from, and which files they are
+
+# The kinds of metric files that do not come from runs: they do not wait for the control gate.
+WITHOUT_RUNS = {"counts", "labels", "overhead", "kernels"}
+# The kinds by the folders of their parts.
+_KIND_IN = {PurePosixPath(metric.pattern).parts[3]: kind for kind, metric in METRICS.items()}
+
+
+def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[str]]:
+    """The metric files of every part of the study, or of what a figure shows, by kind."""
+    return {
+        kind: [
+            study.path(metric.pattern, place) for place in metric.places(study) if figure is None or figure.shows(place)
+        ]
+        for kind, metric in METRICS.items()
+    }
+
+
+def collected(study: Study) -> dict[str, str]:
+    """The metric files of the study as a whole, by kind."""
+    kinds = (kind for kind, files in metric_files(study).items() if files)
+    return {kind: study.path(layout.COLLECTED, file=layout.FILE_OF.get(kind, kind)) for kind in kinds}
+
+
+def summaries(study: Study) -> list[str]:
+    """Every metric file of the study as a whole, and the verdicts on claims."""
+    return [*collected(study).values(), study.path(layout.CLAIMS)]
+
+
+def gates(study: Study, figure: Figure | None = None) -> list[str]:
+    """The verdicts on the control cells of the study, or on those that a figure shows."""
+    return [study.path(layout.GATE, cell) for cell in study.controls if figure is None or figure.shows(cell)]
+
+
+def gates_before(study: Study, kinds: Iterable[str], figure: Figure | None = None) -> list[str]:
+    """The verdicts without which metric files of these kinds are not shown: none if no run is behind them.
+
+    Verdicts on claims have been through their own.
+    """
+    return gates(study, figure) if (METRICS.keys() - WITHOUT_RUNS).intersection(kinds) else []
+
+
+def files_read_by(study: Study, figure: Figure) -> dict[str, list[str]]:
+    """The metric files that a figure is rendered from, by kind."""
+    kind, by_kind = KINDS[figure.notebook], metric_files(study, figure)
+    # Verdicts are on the study as a whole, whatever a figure shows of it.
+    by_kind["claims"] = [study.path(layout.CLAIMS)]
+    return {name: by_kind[name] for name in (*kind.reads, *kind.also) if by_kind[name]}
+
+
+def by_kind(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Metric files by their kinds, which follow from their paths."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        parts = PurePosixPath(path).parts
+        folder = parts[parts.index("metrics") + 1] if "metrics" in parts[:-1] else ""
+        kind = _KIND_IN.get(folder, PurePosixPath(path).stem)
+        found.setdefault(kind, []).append(path)
+    return found
+
+
+def files_of(study: Study, figure: Figure) -> list[str]:
+    """The files of a figure: one in every format, and its executed notebook."""
+    stem = study.path(layout.FIGURE, figure=figure.name)
+    formats = [f"{stem}.{suffix}" for suffix in KINDS[figure.notebook].suffixes]
+    return [*formats, study.path(layout.NOTEBOOK, figure=figure.name)]
+
+
+def synthetic(study: Study, datasets: Iterable[str]) -> dict[str, list[str]]:
+    """Those of some data sets whose pictures are drawn, if there are any."""
+    among = set(datasets)
+    names = [name for name in study.synthetic() if name in among]
+    return {"synthetic": names} if names else {}
+
+
+def require_fitting(figure: str, notebook: str, read: Collection[str], out: Sequence[str]) -> None:
+    """A notebook writes each of its files under one name, and reads the kinds of metric files that it needs."""
+    kind = KINDS[notebook]
+    if {f"{out[0].rpartition('.')[0]}.{suffix}" for suffix in kind.suffixes} != set(out):
+        wanted = f"one path with each of {', '.join(kind.suffixes)}"
+        raise BadInput("command line", "--out", f"found {', '.join(out)}", wanted)
+    if not set(kind.reads) <= set(read) <= {*kind.reads, *kind.also}:
+        wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
+        raise BadInput("command line", "--metrics", f"{figure} given {', '.join(read)}", wanted)

@@ -13,8 +13,7 @@ from toolnoise.base.job import Files, JobFunction
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import figure_files, figure_kinds
-from toolnoise.study.expected import METRICS
+from toolnoise.study import expected, figure_kinds
 from toolnoise.study.figure_kinds import KINDS
 
 # In the order of the data.
@@ -22,8 +21,8 @@ JOBS = {
     "fetch": "toolnoise.datasets.fetching:fetch",
     "prepare": "toolnoise.datasets.preparation:prepare",
     "gather-labels": "toolnoise.programs.left_arrays:write_labels",
-    "count": "toolnoise.datasets.counting:count",
-    "name-classes": "toolnoise.papers.class_names:write",
+    "count": "toolnoise.datasets.label_tables:count",
+    "name-classes": "toolnoise.datasets.label_tables:write_names",
     "check-model": "toolnoise.training.model_check:check",
     "train": "toolnoise.training.loop:train",
     "run-program": "toolnoise.programs.run_program:train",
@@ -39,7 +38,7 @@ JOBS = {
     "measure": "toolnoise.papers.identical.measure:measure",
     "measure-program": "toolnoise.measures.noise:measure",
     "measure-outcomes": "toolnoise.programs.program_measures:measure",
-    "measure-ratios": "toolnoise.measures.noise_ratios:measure",
+    "measure-ratios": "toolnoise.measures.ratios:measure",
     "measure-pair": "toolnoise.papers.frameworks.pair:measure",
     "measure-frameworks": "toolnoise.papers.frameworks.measure:measure",
     "measure-growth": "toolnoise.papers.growth:measure",
@@ -54,7 +53,7 @@ JOBS = {
     "render": "toolnoise.figures.render:render",
     "show-cell": "toolnoise.pages.cell_page:show",
     "write-page": "toolnoise.pages.study_page:show",
-    "report": "toolnoise.figures.snakemake_report:write",
+    "report": "toolnoise.pages.study_page:write_report",
 }
 # The kinds of metric files that claims are judged on.
 JUDGED = ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical")
@@ -74,18 +73,18 @@ def perform(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, An
 def _implied(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any]:
     """What follows from the parameters, and is not among them."""
     if verb == "collect":
-        if parameters["kind"] not in METRICS:
-            raise BadInput("command line", "--kind", f"found {parameters['kind']!r}", ", ".join(METRICS))
-        return {"columns": METRICS[parameters["kind"]].columns}
+        if parameters["kind"] not in expected.METRICS:
+            raise BadInput("command line", "--kind", f"found {parameters['kind']!r}", ", ".join(expected.METRICS))
+        return {"columns": expected.METRICS[parameters["kind"]].columns}
     if verb == "render":
-        kinds = figure_files.by_kind(files["metrics"])
-        figure_files.require_fitting(parameters["figure"], parameters["notebook"], kinds, files["out"])
+        kinds = expected.by_kind(files["metrics"])
+        expected.require_fitting(parameters["figure"], parameters["notebook"], kinds, files["out"])
         return {"by_kind": kinds}
     if verb == "judge-claims":
         from toolnoise.study import config
 
         return {
-            "columns": {kind: METRICS[kind].columns for kind in JUDGED},
+            "columns": {kind: expected.METRICS[kind].columns for kind in JUDGED},
             "claims": claims_with_those_of_papers(parameters["claims"], config.registered("claims")),
         }
     return {}
@@ -125,7 +124,7 @@ def _further(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _columns(kind: str) -> str:
-    return METRICS[kind].columns.partition(":")[0]
+    return expected.METRICS[kind].columns.partition(":")[0]
 
 
 def files(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:

@@ -40,21 +40,21 @@ def outcome(config: Mapping[str, Any], model: str) -> str:
     return config["models"][model].get("outcome", LOGITS)
 
 
-def require_possible(models: Models, at: str, file: str | Path) -> None:
+def require_possible(models: Models, file: str | Path) -> None:
     """Refuse models that mix a builder and a command, or have a command that cannot be run; complete the others."""
     for name, model in models.items():
-        kind = next((key for key in ("command", "adopted", "builder") if key in model), None)
+        at, kind = f"models.{name}", next((key for key in ("command", "adopted", "builder") if key in model), None)
         if kind is None:
-            raise BadInput(file, f"{at}{name}", "lacks the key 'builder'", "required: builder, or command, or adopted")
+            raise BadInput(file, at, "lacks the key 'builder'", "required: builder, or command, or adopted")
         allowed = (kind, *KEYS[kind])
         for key, value in model.items():
             if value and key not in allowed:
-                raise BadInput(file, f"{at}{name}.{key}", f"found it beside {kind}", f"allowed: {', '.join(allowed)}")
+                raise BadInput(file, f"{at}.{key}", f"found it beside {kind}", f"allowed: {', '.join(allowed)}")
         if is_program(model):
             model.pop("options", None)
             model.setdefault("outcome", LOGITS)
         if kind == "command":
-            _complete(model, f"{at}{name}", file)
+            _complete(model, at, file)
 
 
 def _complete(model: dict[str, Any], at: str, file: str | Path) -> None:

@@ -6,17 +6,20 @@ is installed is left alone, and so are functions that a compiler reads (Numba, t
 
 import ast
 import builtins
+import concurrent.futures
 import copy
 import importlib.util
+import multiprocessing.pool
 import os
 import re
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType
 from typing import Any
 
-from toolnoise_injected import in_turn, recording
+from toolnoise_injected import recording
 from toolnoise_injected.user_code import name_of
 
 # The names under which the rewritten code finds the recorder: no program has them, and pickled functions keep them.
@@ -36,6 +39,7 @@ PLAIN = {
 }
 # What stands once in a text.
 DECLARATIONS = (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+PATIENCE = 20.0  # seconds that a thread may take until the next one starts: it may wait for another
 COMPILED = re.compile(r"\b(njit|numba|vectorize|guvectorize|stencil|triton|torch\.compile)\b|\bcuda\.jit\b")
 
 
@@ -43,7 +47,7 @@ def start(task: Mapping[str, Any]) -> None:
     """Observe this process: rewrite all code of the user that it imports or starts from now on."""
     recording.start(task)
     if task["in_turn"]:
-        in_turn.install()
+        _run_in_turn()
     for name, value in (
         (CALL, recording.call),
         (ITERATE, recording.iterate),
@@ -256,3 +260,35 @@ def _rewrite_command_line() -> None:
         raise SystemExit(0)
 
     sys.addaudithook(instead)
+
+
+# An experiment
+
+
+def _run_in_turn() -> None:
+    """Let threads and pieces of work run one after another: each ends before the one that has started it goes on."""
+    start, submit = threading.Thread.start, concurrent.futures.ThreadPoolExecutor.submit
+
+    def start_and_wait(thread: threading.Thread) -> None:
+        start(thread)
+        if not thread.daemon:
+            thread.join(PATIENCE)
+
+    def submit_and_wait(pool: Any, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
+        threading.Thread.start = start
+        try:
+            future = submit(pool, function, *args, **kwargs)
+        finally:
+            threading.Thread.start = start_and_wait
+        concurrent.futures.wait([future], PATIENCE)
+        return future
+
+    def in_order(futures: Iterable[Any], timeout: float | None = None) -> Iterator[Any]:
+        for future in list(futures):
+            concurrent.futures.wait([future], timeout)
+            yield future
+
+    threading.Thread.start = start_and_wait
+    concurrent.futures.ThreadPoolExecutor.submit = submit_and_wait
+    concurrent.futures.as_completed = concurrent.futures._base.as_completed = in_order
+    multiprocessing.pool.Pool.imap_unordered = multiprocessing.pool.Pool.imap

@@ -18,14 +18,12 @@ from toolnoise.datasets.archives import unpacked
 from toolnoise.datasets.prepared import PARTS, Raw, RawPart
 from toolnoise.datasets.sources import paths_of
 
-ROLES = ("train_images", "train_labels", "test_images", "test_labels")
 UNSIGNED_BYTES = 8
 
 
 def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read images and labels; the files name no classes, so they are numbered."""
-    paths = dict(zip(ROLES, paths_of(entry, *ROLES), strict=True))
-    train, test = (_part(paths[f"{part}_images"], paths[f"{part}_labels"]) for part in PARTS)
+    train, test = (_part(*paths_of(entry, f"{part}_images", f"{part}_labels")) for part in PARTS)
     return Raw(train, test.last(name, entry), [str(number) for number in range(1 + int(train.labels.max(initial=0)))])
 
 

@@ -1,4 +1,6 @@
-"""Ratios between two cells, from the values of their single runs: churn over churn, SD over SD.
+"""Ratios of noise between two cells, from the values of their single runs: churn over churn, SD over SD.
+
+They are made between the cells of a task on a tooling, and to those of the model with batch normalisation.
 
 Where a cell has several algorithmic draws with several runs each, its noise is that of the runs of one draw, averaged
 over draws, as in `stability`. Intervals over draws are those of `stats.contrasts`, as in claims; cells with the same
@@ -9,13 +11,21 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.job import Inputs, Output
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
-from toolnoise.formulas.per_run import FINGERPRINT
+from toolnoise.base.noise_sources import DRAWN
+from toolnoise.formulas.per_run import FINGERPRINT, OWN
+from toolnoise.formulas.per_run import RUNS as OF_RUNS
 from toolnoise.stats import draws
 from toolnoise.stats.contrasts import PAIRS, SD, of_runs, ratio
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate
+from toolnoise.study.cells import Cell, Variants
+from toolnoise.study.published import comparisons
 
 # The numerator is CELL, and `n_runs` and `n_missing` are its runs. The denominator has the same data set and tooling.
 RATIOS: Columns = {
@@ -40,7 +50,7 @@ class CellRuns(NamedTuple):
     """The finished runs of a cell: the draws of each, and the values of each by metric, [S]."""
 
     drawn: Sequence[Drawn]
-    values: Mapping[str, np.ndarray]
+    by_metric: Mapping[str, np.ndarray]
 
 
 # The metric of single runs that each ratio is made of, and what is taken of it.
@@ -61,6 +71,40 @@ class Ratios(NamedTuple):
     design: str
 
 
+def measure(model: str, dataset: str, hardware: str, runs: Inputs, *, out: Output) -> None:
+    """Write every ratio between the cells whose single runs are given."""
+    place = Variants(model, dataset, hardware)
+    table = metric_files.read(runs, OF_RUNS)
+    table = table[table["group"] == "all"]
+    by_cell = {Cell(*names): _runs(rows, runs) for names, rows in table.groupby(list(Cell._fields), sort=False)}
+    rows = []
+    for cell, over in comparisons(place, by_cell):
+        (numerator, missing), (denominator, over_missing) = by_cell[cell], by_cell[over]
+        ratio = ratios(numerator, denominator)
+        counts = len(numerator.drawn), missing, len(denominator.drawn), over_missing, *ratio[1:]
+        names = *cell, over.model, over.variant
+        rows += [(*names, metric, "all", *estimate, *counts) for metric, estimate in ratio.estimates.items()]
+    if not rows:
+        raise BadInput(runs[0], "variant", f"nothing to compare for {'/'.join(place)}", "runs of two of its cells")
+    metric_files.write(out, RATIOS, rows)
+
+
+def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[CellRuns, int]:
+    """The finished runs of a cell, and the number of the others, whose accuracy has no value."""
+    if not (rows["metric"] == "accuracy").any():
+        cell = "/".join(rows.iloc[0][list(Cell._fields)])
+        raise BadInput(files[0], "metric", f"no accuracy of {cell} in this and the files beside it", "one for each run")
+    values = rows.pivot_table(index="seed", columns="metric", values="value", sort=False, dropna=False)
+    finished = values["accuracy"].notna()
+    drawn = rows.drop_duplicates("seed").set_index("seed").loc[values.index[finished], list(DRAWN)]
+    named = [
+        {source: None if draw == OWN else draw for source, draw in run.items()} for run in drawn.to_dict("records")
+    ]
+    fingerprints = [FINGERPRINT] if FINGERPRINT in values.columns else []
+    kept = values[finished].reindex(columns=[*(of for of, _ in MEASURES.values()), *fingerprints])
+    return CellRuns(named, {metric: of_runs.to_numpy() for metric, of_runs in kept.items()}), int((~finished).sum())
+
+
 def ratios(numerator: CellRuns, denominator: CellRuns) -> Ratios:
     """The noise of one cell over that of another."""
     both = numerator, denominator
@@ -71,7 +115,7 @@ def ratios(numerator: CellRuns, denominator: CellRuns) -> Ratios:
     over_draws = design in (PAIRED, INDEPENDENT)
     for metric, (of, statistic) in MEASURES.items():
         arms = [
-            of_runs(runs.values[of], units.tolist(), statistic)
+            of_runs(runs.by_metric[of], units.tolist(), statistic)
             for runs, units in zip(both, together if over_draws else by_cell, strict=True)
         ]
         estimates[metric] = ratio(*(arms if over_draws else [arm.alone for arm in arms]))
@@ -80,10 +124,10 @@ def ratios(numerator: CellRuns, denominator: CellRuns) -> Ratios:
 
 def _bit_equal(numerator: CellRuns, denominator: CellRuns, together: Sequence[np.ndarray]) -> bool:
     """Whether both cells have the same units, with the same fingerprints in each; files without these do not say."""
-    if not all(FINGERPRINT in runs.values for runs in (numerator, denominator)):
+    if not all(FINGERPRINT in runs.by_metric for runs in (numerator, denominator)):
         return False
     first, second = (
-        sorted(zip(units.tolist(), runs.values[FINGERPRINT].tolist(), strict=True))
+        sorted(zip(units.tolist(), runs.by_metric[FINGERPRINT].tolist(), strict=True))
         for runs, units in zip((numerator, denominator), together, strict=True)
     )
     return len(first) > 1 and first == second
