@@ -315,7 +315,7 @@ def _seen(root: Root) -> str:
 
 
 def lost_seeds(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFile]) -> dict[str, list[Place]]:
-    """The places that lose seeds without effect: for each source, seedings that stay the same with another seed."""
+    """For each source whose seed has no effect, the places of seedings that stay the same with another seed."""
     if not sources:
         return {}
     runs.say_what_follows(1 + len(sources))

@@ -135,7 +135,7 @@ class Experiments:
         return _proved(needed)
 
     def _nearer(self, found: Proof | None, roots: Sequence[Root]) -> Proof | None:
-        """Prefer an earlier place in a started process or thread if it suffices: its value reaches the found place."""
+        """Prefer an earlier place in a started process or thread if it suffices: the found place only passes it on."""
         if found is None or len(found.roots) != 1 or found.roots[0].apart:
             return found
         earlier = [root for root in roots if root.apart and root.event.time < found.roots[0].event.time]

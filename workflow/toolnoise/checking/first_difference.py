@@ -261,7 +261,7 @@ def _made(draw: Event, events: Iterable[Event]) -> str:
 
 
 def orders(one: Observed, other: Observed) -> list[Root]:
-    """Places that threads reached, or one thread with the same inputs, in a different order in each run."""
+    """Places that threads reach, or that get the same inputs, in a different order in each run."""
     sequences = [each.grouped(lambda event: (event.process, event.place)) for each in (one, other)]
     found = []
     for key, events in sequences[0].items():

@@ -39,7 +39,7 @@ from toolnoise.base.program import end_with
 from toolnoise.base.spec import Spec
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
-BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between progress reports, between looks at the log, and if a stop is set
+BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between progress reports, looks at the log, and looks for a stop
 # Bytes of a log: the beginning that is kept when a log is cut, and the size above which it is cut.
 KEPT, MOST = 1 << 26, 1 << 28
 LAST_LINES, LAST_BYTES = 3, 4096
@@ -47,7 +47,7 @@ LAST_LINES, LAST_BYTES = 3, 4096
 SEED = "TOOLNOISE_SEED_"
 # Bytes that a pipe holds.
 SIZE = 1 << 16
-# A value of several lines, such as a key, is also hidden line by line; shorter lines than this are not.
+# Values of several lines, such as keys, are also hidden line by line, if a line has at least this many characters.
 LINE = 16
 
 
@@ -196,7 +196,7 @@ class Saves:
         self._times: list[float] = []
 
     def times(self) -> list[float]:
-        """Look, and return the times of all saves. A save is over when two looks see the same changed file."""
+        """Look, and return the times of all saves. A save is over when changed files stay the same for two looks."""
         seen = stamps(self.places)
         # If files are only removed, such as an older checkpoint, it is no save.
         if seen == self._seen and any(self._kept.get(path) != stamp for path, stamp in seen.items()):
@@ -207,7 +207,7 @@ class Saves:
 
 
 def stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
-    """The modification time and size of each file among some places, and of all files below folders among them."""
+    """The modification time and size of the files in `places`, and of all files below the folders in `places`."""
     found = {}
     for place in places:
         # Unlike Path.rglob, os.walk does not fail if a folder vanishes meanwhile.
@@ -343,7 +343,7 @@ def _watched(
     beat: Callable[[float, str], None] | None,
     stop: Stop | None,
 ) -> int | None:
-    """Wait for a program's exit code, or None if it still runs at its limit or its stop; cut a log that grows long."""
+    """Return a program's exit code, or None if it still runs at its limit or stop; meanwhile, cut a long log."""
     started = beaten = time.monotonic()
     times = [started]
     while True:

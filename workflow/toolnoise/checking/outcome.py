@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
     weights: dict[str, np.ndarray] | None = None
     history: EpochTable | None = None
     groups: dict[str, np.ndarray] = {}  # noqa: RUF012 (nothing changes it)
-    # If the program need not follow the contract: copies of its files, and numbers that it printed.
+    # For a program that need not follow the contract: copies of its files, and the numbers that it printed.
     files: dict[str, Path] = {}  # noqa: RUF012 (nothing changes it)
     printed: dict[str, float] = {}  # noqa: RUF012 (nothing changes it)
     losses: np.ndarray | None = None
@@ -92,7 +92,7 @@ class Outcome(NamedTuple):
     def answers(self) -> np.ndarray | None:
         """Each unit's predicted class, value or loss, if known.
 
-        Without these results, a program's only .npy file counts; rows of several numbers are scores.
+        Without such a result, the program's only .npy file counts; rows of several numbers are scores.
         """
         if self.losses is not None:
             return self.losses[~np.isnan(self.losses)]
@@ -264,7 +264,7 @@ def _metric(path: Path) -> dict[str, float]:
 
 
 def number(text: str) -> float:
-    """The number in a text: a float, or an integer if a float may not equal it; infinite beyond all floats."""
+    """The number in a text: a float, or an integer if a float may be inexact; infinite beyond all floats."""
     value = float(text)
     try:
         return int(text) if MOST_EXACT <= abs(value) < math.inf else value

@@ -33,7 +33,7 @@ class SourceFile(NamedTuple):
 
 
 def sources(words: Sequence[str], folder: Path) -> list[SourceFile]:
-    """The files of the program that a command starts in a folder, each before the files that it imports."""
+    """The files of the program that a command starts in a folder, in the order in which they are found."""
     parsed: dict[Path, SourceFile] = {}
     for number, word in enumerate(words):
         before = words[number - 1] if number else ""

@@ -103,7 +103,7 @@ def _compared(record: Path, other: Path, *, alike: bool) -> Parting:
 
 
 def explain(a: Operation | None, b: Operation | None, index: int) -> str:
-    """Explain why two operations with the same index differ; None if a run ended before that operation."""
+    """Explain why two operations with the same index differ; one of them is None if its run has ended before."""
     if a is None or b is None:
         return f"one run does it, and the other has ended after {index:,} operations"
     if a[:3] != b[:3]:

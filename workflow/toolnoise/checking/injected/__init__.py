@@ -1,4 +1,4 @@
-"""Code that runs in a program's own interpreter: it needs only Python, and imports nothing of toolnoise.
+"""Code that runs in a program's own interpreter: it needs only Python, and imports nothing from toolnoise.
 
 `recording` records inputs and results of each call in the user's code. `state` records all values that a program's
 variables lead to, at a save and after resuming. `operations` records PyTorch's operations. checking/trial_runs.py

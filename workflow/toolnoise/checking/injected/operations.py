@@ -69,7 +69,7 @@ class _Log:
             self._file.write(line)
 
     def _claim(self) -> None:
-        """Make this the recorded process if it is the first with an operation, so not one that only starts another."""
+        """Make this the recorded process if it is the first with an operation; one that only starts others has none."""
         try:
             self._file = open(self._path, "x", encoding="utf-8")  # noqa: SIM115 (until the process ends)
             self._file.writelines(self._waiting)
