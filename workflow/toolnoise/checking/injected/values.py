@@ -316,7 +316,7 @@ def attributes_of(value: Any) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names if hasattr(value, name)} | getattr(value, "__dict__", {})
 
 
-# What can be kept for another run
+# Parts of values that can be kept for another run
 
 
 def parts_of(value: Any) -> list[tuple[tuple[str, ...], str, Any]]:
