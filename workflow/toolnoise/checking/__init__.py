@@ -1,4 +1,4 @@
-"""Existing training programs: how they are started, what they leave, whether they are reproducible.
+"""Run existing training programs, read their outputs, and test whether they are reproducible.
 
-The contract is in docs/outside.md. Nothing here needs a framework, only NumPy.
+The contract is in docs/outside.md. This package needs NumPy, but no framework.
 """

@@ -1,7 +1,7 @@
-"""Why a program is not reproducible, or ignores a seed: observed, proven by an experiment where one can be made.
+"""Find why a program is not reproducible, or ignores a seed: observe it, and if possible prove causes by experiments.
 
-An experiment gives what is proven. What was only seen in two observed runs, or what the text shows, is possible. Signs
-are patterns in the text for what no observer sees: each makes a place possible, and proves nothing.
+Only an experiment proves a cause. Causes that were only seen in observed runs, or in the program's text, are possible.
+Signs are patterns in the text for causes that observers may miss: each makes a place possible, and proves nothing.
 """
 
 import io
@@ -28,11 +28,11 @@ OBSERVES = "`toolnoise check -- COMMAND` observes the program and finds the caus
 MOST_POSSIBLE, MOST_PLACES = 5, 3
 FEW_LEFT = 3
 SEEDS = re.compile(rf"\{{({'|'.join(ALGORITHMIC)})\}}")
-# A seeding with a plain number in the text.
+# Arguments that seed with a literal number.
 NUMBER = re.compile(r"\(\s*((random_)?(seed|state)\s*=\s*)?[\d_]+\s*\)")
 # Calls that ask for a file, or read it.
 READS = re.compile(r"(^|\.)(open|load\w*|read\w*|exists|is_file|is_dir|stat|getmtime|glob|listdir|scandir|iterdir)$")
-# Signs of causes in the text of Python.
+# Signs of causes in Python source.
 SIGNS = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
@@ -49,13 +49,13 @@ SCRIPTS = (".sh", ".bash", ".zsh")
 
 
 class Cause(NamedTuple):
-    """A kind of cause: what it is, and the remedy."""
+    """A kind of cause, in words, and its remedy."""
 
     says: str
     remedy: str
 
 
-# By the name of a global generator, as it is seeded.
+# Causes by the name of the unseeded global generator.
 GENERATORS = {
     "random": Cause(
         "it draws from the global generator of Python's random, which nothing has seeded",
@@ -141,9 +141,9 @@ CAUSES = {
 
 
 class Place(NamedTuple):
-    """A place in a program, as file:line and its text, what is wrong there, and how that is known.
+    """A place in a program: file, line and its text, what is wrong there, the remedy, and the evidence.
 
-    `evidence` is the sentence about an experiment that proves it, or about what was seen; none if the text alone is.
+    `evidence` is a sentence about an experiment or an observation; it is empty if only the text shows the place.
     """
 
     cause: str
@@ -156,13 +156,13 @@ class Place(NamedTuple):
 
 
 def place(kind: str, file: str, line: int, code: str, evidence: str = "", generator: str = "") -> Place:
-    """A place with what there is to say of its kind."""
+    """A place with the explanation and the remedy of its kind of cause."""
     cause = GENERATORS[generator] if generator else CAUSES[kind]
     return Place(kind, file, line, code, cause.says, cause.remedy, evidence)
 
 
 class Diagnosis(NamedTuple):
-    """What an experiment proves, what is only possible, and what was not observed."""
+    """Places that an experiment proves, places that are only possible, and notes on what was not observed or proven."""
 
     proven: list[Place]
     possible: list[Place]
@@ -175,9 +175,9 @@ def diagnose(
     text: Sequence[SourceFile],
     left: LeftFiles,
 ) -> Diagnosis:
-    """Observe two runs, and make the experiments that may prove what makes them differ.
+    """Observe two runs, and make experiments that may prove why they differ.
 
-    `outcomes` are those of the unchanged runs so far, `left` the files that the first one has left.
+    `outcomes` are those of the unchanged runs so far, and `left` are the files that the first run left.
     """
     runs.say_what_follows(experiments.MOST_RUNS - runs.started)
     from_text = signs(text, runs.words)
@@ -190,10 +190,10 @@ def diagnose(
     if are_equal(one.outcome, other.outcome):
         if first := _left(runs, outcomes[0], one, left):
             return Diagnosis([first], [], [])
-        # Two may be equal by luck.
+        # Two runs may be equal by chance.
         other = observed.run() or other
         free.append(other.outcome)
-    # Without calls, no process is run by Python, or by one that ignores PYTHONPATH.
+    # Without recorded calls, no process ran Python, or Python ignored PYTHONPATH.
     if not one.events or not other.events:
         return Diagnosis([], from_text[:MOST_POSSIBLE], [NOT_OBSERVED])
     seen = first_difference.shared_generators(one, other)
@@ -208,30 +208,30 @@ def diagnose(
     proof = Experiments(observed, free).proof(one, other)
     if proof and proof.roots:
         proven = places(*_nearest(proof, seen))
-        # Another program, or what it has left, may be the work of a script that Python does not run.
+        # The file or the output may come from a script that Python does not run.
         is_others = proven[0].cause in ("read", "program")
         return Diagnosis(proven, from_text[:MOST_POSSIBLE] if is_others else [], [])
     if proof:
         return Diagnosis([], _first([*places(seen), *from_text]), [proof.evidence])
-    # An order says more than what is only the clock.
+    # Usual causes, such as the clock, come last; a different order is never usual.
     usual = [root for root in seen if root.kind == "result" and root.is_usual]
     likely = [root for root in seen if root not in usual]
     return Diagnosis([], _first([*places(likely), *from_text, *places(usual)]), [] if seen else [ELSEWHERE])
 
 
 def _nearest(proof: Proof, seen: Sequence[Root]) -> tuple[list[Root], str]:
-    """The places to name for those that suffice, and how they are known."""
+    """The places to report for the proven roots, and their evidence."""
     roots, evidence = proof.roots, proof.evidence
     if len(roots) != 1:
         return roots, evidence
     (root,) = roots
     file, line = root.at
     elsewhere = evidence.replace(" here ", f" in {file}:{line} ")
-    # Where the result of a future is at fault, it is the order of the loop that hands on futures as they are ready.
+    # If a future's result is the proven root, the cause is the loop that takes futures in the order they are ready.
     loops = [each for each in seen if each.cause == "ready" and each.event.time < root.event.time]
     if root.event.name.endswith("Future.result") and loops:
         return loops[:1], f"{elsewhere} They are ready in another order here."
-    # The first place that differs by itself while a call that is at fault runs is nearer. Orders come first.
+    # A root within the proven call is nearer to the cause: first different orders, then the earliest root.
     inner = [each for each in seen if root.encloses(each) and not each.is_usual]
     if inner:
         nearest = min(inner, key=lambda each: (each.kind != "order", each.event.time))
@@ -240,12 +240,12 @@ def _nearest(proof: Proof, seen: Sequence[Root]) -> tuple[list[Root], str]:
 
 
 def unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
-    """What the text shows of a program that nobody observed."""
+    """The diagnosis of a program that was not observed, by the signs in its text."""
     return Diagnosis([], signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
 
 
 def _left(runs: TrialRuns, first: Outcome, one: Observed, left: LeftFiles) -> Place | None:
-    """The place that reads what an earlier run has left, if a run without it ends like the first one."""
+    """The place that reads a file left by an earlier run, if a run without the file ends like the first run."""
 
     def suffices(files: LeftFiles) -> bool:
         again = files.run_without(runs)
@@ -253,7 +253,7 @@ def _left(runs: TrialRuns, first: Outcome, one: Observed, left: LeftFiles) -> Pl
 
     if not left.names or not suffices(left):
         return None
-    # Which of a few it is: what was written last may come from the others.
+    # Try a few files one by one, the last written first: it may be made from the others.
     few = sorted(left.names, key=_written, reverse=True) if 1 < len(left.names) <= FEW_LEFT else []
     left = next((single for name in few if suffices(single := LeftFiles([name]))), left)
     named = [event for event in one.events if any(left.has(text) for text in event.texts)]
@@ -286,7 +286,7 @@ def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: st
         kind = "shared" if root.apart else "order"
     elif root.kind == "turns":
         kind = "turns" if kind == "operation" else kind
-    # A file that a call names, and gives the content of; its time and place have kinds of their own.
+    # The call names a file and may return its content; a file's time or folder has a kind of its own.
     elif kind == "operation" and any(Path(each).is_file() for each in event.texts):
         kind = "left" if has_left else "read"
     elif "folder" in event.marks:
@@ -301,7 +301,7 @@ def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: st
 
 
 def _seen(root: Root) -> str:
-    """What two observed runs have shown of a place."""
+    """A sentence on what two observed runs showed at a place."""
     name = called(root.event.name)
     if root.kind == "order":
         by = "threads come to" if root.apart else "the inputs come to"
@@ -315,7 +315,7 @@ def _seen(root: Root) -> str:
 
 
 def lost_seeds(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFile]) -> dict[str, list[Place]]:
-    """Where a seed is lost that changes nothing: for each source, seedings that are the same whatever its seed."""
+    """For each source whose seed has no effect, the places of seedings that stay the same with another seed."""
     if not sources:
         return {}
     runs.say_what_follows(1 + len(sources))
@@ -326,7 +326,7 @@ def lost_seeds(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFil
         seeded = observed.run(source)
         events = first_difference.fixed_seedings(control, seeded) if seeded else []
         if len(SEEDS.findall(" ".join(runs.words))) == 1:
-            # A number in the text is often meant, such as that of the data.
+            # Literal numbers come last: they are often intended, such as a seed for the data.
             events.sort(key=lambda event: bool(NUMBER.search(code_of(*event.at))))
         found[source] = [_fixed_place(event, source, text) for event in events[:MOST_PLACES]]
     return found
@@ -338,7 +338,7 @@ def _fixed_place(event: Event, source: str, text: Sequence[SourceFile]) -> Place
 
 
 def signs(program: Sequence[SourceFile], words: Sequence[str]) -> list[Place]:
-    """Places of a program that may make runs differ, in the order of their files."""
+    """Places whose text shows that they may make runs differ, in the order of the program's files."""
     return [*_of_python(program), *_of_shell(words)]
 
 
@@ -351,7 +351,7 @@ def _of_python(program: Sequence[SourceFile]) -> Iterator[Place]:
 
 
 def _without_comments(lines: Sequence[str]) -> list[str]:
-    """The lines of a text, without comments and texts that stand alone."""
+    """The lines of Python source, without comments and strings that stand alone, such as docstrings."""
     kept = list(lines)
     try:
         before = tokenize.NEWLINE
@@ -384,7 +384,7 @@ def _of_shell(words: Sequence[str]) -> Iterator[Place]:
 
 
 def different(difference: Difference, why: Diagnosis) -> list[str]:
-    """What differs between two runs that should be equal, and why."""
+    """The report on two runs that should be equal: the differences and their causes."""
     lines = [f"Not reproducible: two runs with equal seeds differ in {', '.join(difference.files)}."]
     lines += [f"  {part}" for part in differences.parts(difference)]
     if why.proven:
@@ -396,7 +396,7 @@ def different(difference: Difference, why: Diagnosis) -> list[str]:
 
 
 def as_lines(places: list[Place]) -> list[str]:
-    """Places for people."""
+    """Places as lines of text."""
     lines = []
     for each in places:
         where = f"{each.file}:{each.line}: {each.code}" if each.line else f"{each.file}"

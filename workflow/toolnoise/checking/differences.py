@@ -1,8 +1,8 @@
 """The differences between the outcomes of two runs of a program, bit for bit, and in words.
 
-Nothing is unpickled: of an archive, such as a PyTorch checkpoint, the parts are compared as bytes, and of a gzip file
-what it holds, so that the times within do not count. Nor do the time and the addresses of objects that Keras writes
-into a model.
+Nothing is unpickled. Archives, such as PyTorch checkpoints, are compared by the bytes of their members, and gzip files
+by their content, so the times in them do not count. The time and the object addresses that Keras writes into a model do
+not count either.
 """
 
 import gzip
@@ -26,17 +26,17 @@ from toolnoise.formulas.outcome_files import GROUPS, HISTORY, METRIC
 CHUNK = 1 << 20
 TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl")
 GZIP = b"\x1f\x8b"
-# By the part of a .keras file, what differs between any two runs: the addresses only say which objects are the same.
+# Patterns of values that differ between any two runs, by member of a .keras file; ids only mark shared objects.
 KERAS = {"metadata.json": rb'"date_saved": "[^"]*"', "config.json": rb'"shared_object_id": \d+'}
 
 
 class Difference(NamedTuple):
-    """What differs, by files; numbers are None where an outcome has no such file or where it does not differ.
+    """The files and printed numbers that differ, by name, and how; None for values that cannot be compared.
 
-    `changed` of `examples` predictions differ, `largest` is the largest difference of a logit or a value, `tensors` are
-    the names of those that differ, `n_tensors` all there are. `times` are metrics that look like times: what differs in
-    them makes no file differ. `epoch` and `column` are the first in which histories differ. `outputs` says how other
-    files differ that the program writes.
+    `changed` of `examples` predictions differ. `largest` is the largest difference of a logit, value or loss. `tensors`
+    are the weights that differ, out of `n_tensors`. `times` are metrics that look like times: they make no file differ.
+    `epoch` and `column` are the first that differ in the histories, or None. `outputs` describes how other files of the
+    program differ.
     """
 
     files: list[str]
@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 def between(outcome: Outcome, other: Outcome) -> Difference:
-    """All that differs; `files` is empty if nothing does."""
+    """The differences between two outcomes; `files` is empty if nothing but times differs."""
     unequal_arrays = names_of_unequal(outcome.arrays, other.arrays)
     tensors = [name.removeprefix("weights/") for name in unequal_arrays if name.startswith("weights/")]
     printed = _metrics(outcome.printed, other.printed)
@@ -87,7 +87,7 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
 
 
 def unequal(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Where the numbers of two arrays differ; NaNs are equal."""
+    """A mask of where two arrays of numbers differ; NaNs count as equal."""
     return (values != others) & ~(np.isnan(values) & np.isnan(others))
 
 
@@ -98,7 +98,7 @@ def names_of_unequal(arrays: Mapping[str, np.ndarray], others: Mapping[str, np.n
 
 
 def timed(outcome: Outcome) -> list[str]:
-    """The columns and metrics that are not compared."""
+    """The columns and metrics that are not compared, since they look like times."""
     columns = outcome.history.columns if outcome.history else []
     tables = ((HISTORY, columns), (METRIC, outcome.metric or {}), ("the output", outcome.printed))
     return [f"{name} of {file}" for file, names in tables for name in names if is_time(name)]
@@ -106,12 +106,12 @@ def timed(outcome: Outcome) -> list[str]:
 
 def _metrics(values: Mapping[str, float], others: Mapping[str, float]) -> dict[str, tuple[float | None, float | None]]:
     pairs = {name: (values.get(name), others.get(name)) for name in {**values, **others}}
-    # The shortest text that gives a number back: zeros have signs, NaNs are equal.
+    # By repr, since 0.0 and -0.0 differ, and NaNs are equal.
     return {name: pair for name, pair in pairs.items() if repr(pair[0]) != repr(pair[1])}
 
 
 def _largest(outcome: Outcome, other: Outcome) -> float | None:
-    # Without the padding of losses, which is no number.
+    # The answers are the losses without padding, which is NaN.
     losses = [None if each.losses is None else each.answers for each in (outcome, other)]
     for a, b in ((outcome.logits, other.logits), (outcome.predictions, other.predictions), losses):
         if a is not None and b is not None and a.shape == b.shape and a.dtype.kind == "f":
@@ -137,14 +137,14 @@ def _first(history: EpochTable | None, other: EpochTable | None) -> tuple[int | 
 
 
 def change(name: str, file: Path, other: Path) -> str:
-    """How two versions of a file differ; empty if they do not."""
+    """How two versions of a file differ, in words; empty if they are equal."""
     with file.open("rb") as a, other.open("rb") as b:
         heads = [each.peek(len(GZIP))[: len(GZIP)] for each in (a, b)]
         place = _first_byte(a, b)
     if place is None:
         return ""
     suffix = Path(name).suffix
-    # What cannot be read, or is no array of numbers, is compared as bytes.
+    # Files that cannot be read, or that have no array of numbers, are compared as bytes.
     with suppress(BadInput, OSError, *DAMAGED):
         if zipfile.is_zipfile(file) and zipfile.is_zipfile(other):
             return _parts(file, other, KERAS if suffix == ".keras" else {})
@@ -171,7 +171,7 @@ def _first_byte(a: IO[bytes], b: IO[bytes]) -> int | None:
 
 
 def _parts(file: Path, other: Path, varying: Mapping[str, bytes]) -> str:
-    """The members of two archives that differ; their times do not count, nor what varies in a part."""
+    """How the members of two archives differ, in words; times and matches of the patterns in `varying` do not count."""
     with zipfile.ZipFile(file) as a, zipfile.ZipFile(other) as b:
         both = set(a.namelist()) & set(b.namelist())
         names = list(dict.fromkeys([*a.namelist(), *b.namelist()]))
@@ -187,7 +187,7 @@ def _equal_members(a: zipfile.ZipFile, b: zipfile.ZipFile, name: str, varying: b
 
 
 def _numbered(content: bytes, varying: bytes) -> bytes:
-    """A content with the number of each distinct match in its place."""
+    """Replace each distinct match in a content by a number of its own."""
     numbers: dict[bytes, int] = {}
     return re.sub(varying, lambda match: b"%d" % numbers.setdefault(match[0], len(numbers)), content)
 
@@ -206,9 +206,9 @@ def _rows(array: np.ndarray, other: np.ndarray) -> str:
 
 
 def parts(changed: Difference) -> list[str]:
-    """What differs between two runs, in a person's words."""
+    """The differences between two runs, as lines of text."""
     lines = []
-    # The rows of a file that --output names are its own: they may be weights.
+    # The rows of an .npy file from --output may be weights instead of predictions.
     if changed.examples and not any(name.endswith(".npy") for name in changed.outputs):
         lines.append(f"predictions: {share(changed)}")
     if changed.largest is not None:
@@ -226,14 +226,14 @@ def parts(changed: Difference) -> list[str]:
 
 
 def share(changed: Difference) -> str:
-    """How many predictions differ."""
+    """The number and the percentage of predictions that differ, as text."""
     if not changed.examples:
         return ""
     return f"{changed.changed} of {changed.examples} ({100 * changed.changed / changed.examples:.3g} %)"
 
 
 def of_noise(changed: Difference, noise: int | None) -> str:
-    """The answers that differ, as a share of those that a new seed changes."""
+    """The number of answers that differ, divided by the number that a new seed changes, as text."""
     if not changed.files:
         return ""
     if not noise or changed.changed is None:
@@ -242,11 +242,11 @@ def of_noise(changed: Difference, noise: int | None) -> str:
 
 
 def both(value: float | None, other: float | None) -> str:
-    """Two numbers that differ, with all their digits if three of them are alike."""
+    """Two numbers that differ, as text: with three digits, or with all digits if these are equal."""
     short = tuple("missing" if each is None else size(each) for each in (value, other))
     return " and ".join(short if short[0] != short[1] else (repr(value), repr(other)))
 
 
 def size(value: float | None) -> str:
-    """A number, if there is one."""
+    """A number with three digits; empty for None."""
     return "" if value is None else f"{value:.3g}"

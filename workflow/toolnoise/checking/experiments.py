@@ -1,12 +1,12 @@
-"""Which place makes two runs differ: found by runs in which the results of places are those of another run.
+"""Find the place that makes two runs differ, by runs in which places get the results that they had in another run.
 
 The observer (checking/injected) runs in each Python process that the program starts. Observing costs time, so no
 observed run decides whether a program is reproducible.
 
-If a run with the values that one place had in a kept run ends like that run, what differs arises there. One place is
-tried alone before several together. Where values cannot be kept, other experiments follow: one value at every turn, a
-fixed hash seed, threads one after another. A run that ends like another one by chance would prove nothing: where runs
-have been equal by chance before, an experiment is repeated.
+If a run with the values that one place had in a kept run ends like that run, the difference arises at that place. One
+place is tried alone before several together. If values cannot be kept, other experiments follow: one value at every
+turn, a fixed hash seed, threads one after another. A run that ends like another one by chance proves nothing: if
+unchanged runs have been equal by chance before, an experiment is repeated.
 """
 
 import os
@@ -20,13 +20,13 @@ from toolnoise.checking.first_difference import Observed, Root, read_records
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.trial_runs import UNCOMPILED, TrialRuns
 
-# Beside the places of a plan: the states of global generators at the start of each process.
+# The name in a plan for the states of global generators at the start of each process.
 START = "start"
-PATIENCE, LONGER = 60.0, 5  # seconds, and the longest run so far: the longest time of an observed run
-# What is fixed in an observed run, and how.
+PATIENCE, LONGER = 60.0, 5  # the limit of an observed run: seconds, plus a multiple of the longest run so far
+# The values that are fixed in an observed run, and how they are fixed.
 PLAN = {"keep": (), "force": (), "generators": (), "constant": False, "by_turn": False, "in_turn": False}
 HASH_SEED = "PYTHONHASHSEED"
-MOST_RUNS = 12  # of the program, the first two included
+MOST_RUNS = 12  # of the program, including the first two
 REPEATS = 2
 
 
@@ -35,7 +35,7 @@ class ObservedRuns:
 
     def __init__(self, runs: TrialRuns) -> None:
         self.runs, self._count = runs, 0
-        # Why the last run that failed did.
+        # The error of the last run that failed.
         self.failure = ""
         self._folder = runs.folder / "observed"
         (self._folder / "values").mkdir(parents=True)
@@ -43,13 +43,13 @@ class ObservedRuns:
     def run(self, *varying: str, variables: Mapping[str, str] = UNCOMPILED, **plan: Any) -> Observed | None:
         """Observe one run, with some variables; None if the program fails, as it may with values of another run.
 
-        The results of the places of `keep` are kept for later runs, where those of `force` get them again, and so do
-        global generators at the start: where the inputs are the same, or `by_turn`, whatever they are. `constant`: each
-        place always gets the first result. `in_turn`: threads run one after another. A source that varies has another
-        seed.
+        The results of places in `keep` are kept for later runs. Places in `force` get these results again: if the
+        inputs are the same, or, with `by_turn`, the turn. `generators` get their kept states again at the start.
+        With `constant`, a place always gets its first result. With `in_turn`, threads run one after another. Each
+        source in `varying` has another seed.
         """
         self._count += 1
-        # Names of one length: they count as equal in what the program computes from its folders.
+        # Names of one length, so that values that the program computes from its folders count as equal.
         name = f"observed-{self._count:02d}"
         folder = self._folder / name
         folder.mkdir()
@@ -68,18 +68,18 @@ class ObservedRuns:
 
 
 class Proof(NamedTuple):
-    """What experiments have shown: the roots that suffice, and the sentence that says what was seen."""
+    """The result of experiments: the roots that suffice to make runs equal, and the evidence as a sentence."""
 
     roots: list[Root]
     evidence: str
 
 
 class Experiments:
-    """Runs of a program with some of it fixed, as many as its number of runs leaves."""
+    """Runs of a program with some values fixed, until MOST_RUNS runs are made in all."""
 
     def __init__(self, observed: ObservedRuns, outcomes: Sequence[Outcome]) -> None:
         self._observed, self._runs = observed, observed.runs
-        # Runs that nothing was changed in: whether some of them were equal by chance.
+        # Outcomes of unchanged runs: some of them may be equal by chance.
         self._free = list(outcomes)
         self._kept: Observed | None = None
         self._are_by_turn = False
@@ -87,7 +87,7 @@ class Experiments:
     def proof(self, one: Observed, other: Observed) -> Proof | None:
         """The places that make runs differ, if an experiment shows them."""
         roots = first_difference.roots(one, other)
-        # The first one first; later what hardly ever matters, and last the calls within which others were made.
+        # In the order of time, but usual causes later, and calls that enclose other roots last.
         outer = [root for root in roots if any(map(root.encloses, roots))]
         inner = sorted((root for root in roots if root not in outer), key=lambda root: (root.is_usual, root.event.time))
         roots = [*inner, *sorted(outer, key=lambda root: (root.is_usual, root.event.time))]
@@ -105,7 +105,7 @@ class Experiments:
         return self._runs.started + runs <= MOST_RUNS
 
     def _keep(self, roots: Sequence[Root]) -> bool:
-        """Run it once more, and keep the values of some places."""
+        """Run the program once more, and keep the values of some places; return whether that succeeded."""
         if not roots or not self._has_room_for(2):
             return False
         self._kept = self._observed.run(keep=[START, *(root.event.place for root in roots)])
@@ -120,7 +120,7 @@ class Experiments:
             return _proved(roots[:1])
         if len(roots) == 1 or not self._suffices(roots):
             return None
-        # The fewest of the first places that suffice; the last of them is needed.
+        # Find how many of the first places suffice at least; the last of these is needed.
         low, high = 1, len(roots)
         while high - low > 1 and self._has_room_for(2):
             middle = (low + high) // 2
@@ -135,21 +135,21 @@ class Experiments:
         return _proved(needed)
 
     def _nearer(self, found: Proof | None, roots: Sequence[Root]) -> Proof | None:
-        """An earlier place in a process or thread of the program, if it suffices: what was found passes it on."""
+        """Prefer an earlier place in a started process or thread if it suffices: the found place only passes it on."""
         if found is None or len(found.roots) != 1 or found.roots[0].apart:
             return found
         earlier = [root for root in roots if root.apart and root.event.time < found.roots[0].event.time]
         return next((_proved([root]) for root in earlier[:2] if self._suffices([root])), found)
 
     def _by_turns(self, roots: Sequence[Root]) -> Proof | None:
-        """What ends a loop changes while the program runs: it is kept by its turn, whatever it got."""
+        """Test places that may end a loop: their values are kept by turn, since their inputs change during a run."""
         self._are_by_turn = True
         found = self._by_values(roots) if self._keep(roots) else None
         self._are_by_turn = False
         return found
 
     def _suffices(self, roots: Sequence[Root]) -> bool:
-        """Whether runs with the values that some places had in the kept run end like it."""
+        """Whether runs end like the kept run if some places get the values that they had in it."""
 
         def is_like_kept() -> bool:
             if self._kept is None or not self._has_room_for(1):
@@ -160,17 +160,17 @@ class Experiments:
         return is_like_kept() and (not self._are_some_equal() or all(is_like_kept() for _ in range(REPEATS)))
 
     def _are_some_equal(self) -> bool:
-        """Whether some of the runs in which nothing was changed are equal: then an equal run may be so by chance."""
+        """Whether some unchanged runs are equal: then a changed run may also be equal by chance."""
         return any(are_equal(*pair) for pair in combinations(self._free, 2))
 
     def _are_all_equal(self, **how: Any) -> bool:
-        """Whether observed runs that are changed in one way are equal."""
+        """Whether all observed runs with one change are equal."""
         count = 2 + self._are_some_equal()
         changed = [self._observed.run(**how) for _ in range(count)] if self._has_room_for(count) else [None]
         return all(each is not None and are_equal(changed[0].outcome, each.outcome) for each in changed)
 
     def _by_one_value(self, roots: Sequence[Root]) -> Proof | None:
-        """Processes and threads may take other pieces of work in each run: then each turn gets the same value."""
+        """Give each turn the same value, since processes and threads may take other pieces of work in each run."""
         if not roots or self._kept is None or not self._are_all_equal(**_fixed(roots), constant=True):
             return None
         says = f"By experiment: if {_names(roots)} always has one and the same value, runs are equal."
@@ -200,7 +200,7 @@ def _fixed(roots: Sequence[Root]) -> dict[str, Any]:
 
 
 def are_equal(outcome: Outcome, other: Outcome) -> bool:
-    """Whether nothing differs but times."""
+    """Whether two outcomes are equal except for times."""
     return not differences.between(outcome, other).files
 
 
@@ -209,7 +209,7 @@ def _names(roots: Sequence[Root]) -> str:
 
 
 def called(name: str) -> str:
-    """What is called, as a person would write it."""
+    """The name of a called function, for messages."""
     own = {
         "iterate": "the order of the set",
         "awaited": "`await`",

@@ -1,8 +1,8 @@
-"""Where two observed runs part: places whose inputs were equal, and whose results were not.
+"""Find where two observed runs diverge: calls with equal inputs and different results.
 
-A call that got equal inputs and gave another result is a root of the difference: whatever it is, what differs arises
-in it. What draws from a global generator has the generator's state among its inputs: a state that differs from the
-start of a process means that nothing has seeded the generator.
+Such a call is a root of the difference: the difference arises in it. If a call draws from a global generator, the
+generator's state is one of its inputs. If this state differs from the start of a process, nothing has seeded the
+generator.
 """
 
 import json
@@ -14,14 +14,14 @@ from typing import Any, Literal, NamedTuple
 
 from toolnoise.checking.outcome import Outcome
 
-# The turns of a place that are always recorded, as injected/recording.py has it.
+# The number of first turns of a place that are always recorded, as in injected/recording.py.
 ALWAYS = 32
 # Calls that read the command line.
 READS_ARGUMENTS = re.compile(r"parse_(known_|intermixed_)?args|^(click|typer|fire|absl)\.")
-# What takes a seed or a generator when it is made, and draws later.
+# Prefixes of classes whose objects take a seed or a generator when they are made, and draw later.
 SEEDABLE = ("sklearn.", "torch.utils.data.", "random.SystemRandom")
 Kind = Literal["result", "generator", "order", "turns"]
-# The first pattern that is in the name of what is called says what kind it is.
+# Kinds of calls, by patterns for the called name; the first match counts.
 NAMES = tuple(
     (kind, re.compile(pattern))
     for kind, pattern in (
@@ -45,22 +45,22 @@ NAMES = tuple(
         ),
     )
 )
-# What differs between any two runs, and hardly ever matters.
+# Kinds of calls that differ between any two runs, and hardly ever matter.
 USUAL = ("clock", "name", "process")
 
 
 def kind_of(name: str) -> str:
-    """The kind of cause that a call is, by what is called."""
+    """The kind of cause of a call, by the called name."""
     return next((kind for kind, pattern in NAMES if pattern.search(name)), "operation")
 
 
 class Event(NamedTuple):
-    """One call: where it was made, when it ended and began, and digests of what went in and what came out.
+    """One call: its place, the times of its end and its start, and digests of its inputs and its result.
 
-    `before` has the digest of each global generator's state, `drawn` those that the call has changed, before and after.
-    `owner_id` tells objects of one process apart, if it has threads. `shown` is the result, if it has a short text;
-    `texts` are short texts among the arguments, and names of files. `marks` say that the arguments name the run's own
-    folder, which counts as equal, or have a set, or a seed by its name.
+    `drawn` has a digest, before and after, of each global generator's state that the call changed; `before` has those
+    of the others. `owner_id` distinguishes the objects of a process with threads. `shown` is a short text of the
+    result. `texts` are short texts and file names among the owner and the arguments. `marks` say that the arguments
+    have the run's own folder or a temporary name (both count as equal), a set, or a keyword named like a seed.
     """
 
     process: str
@@ -87,12 +87,12 @@ class Event(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What it has in common with the same call in another run."""
+        """The key of this call and of the same call in another run."""
         return self.process, self.place, self.turn
 
     @property
     def after(self) -> dict[str, int]:
-        """The states of the global generators that it has changed."""
+        """The states after the call of the global generators that it changed."""
         return {name: state for name, (_, state) in sorted(self.drawn.items())}
 
     def state(self, generator: str) -> int | None:
@@ -101,14 +101,14 @@ class Event(NamedTuple):
 
 
 def file_and_line(place: str) -> tuple[str, int]:
-    """The first two parts of a place."""
+    """The file and the line of a place."""
     file, line, *_ = place.split(":")
     return file, int(line)
 
 
 class Observed(NamedTuple):
-    """What one run left: its outcome, its calls in the order of time, how often each process came to each
-    place, and a digest of each one's command line.
+    """One observed run: its outcome, its calls in the order of time, the number of turns by process and place,
+    and a digest of each process's command line.
     """
 
     outcome: Outcome
@@ -121,7 +121,7 @@ class Observed(NamedTuple):
         return event.process != self.events[0].process or event.thread not in ("", "MainThread")
 
     def grouped(self, key: Callable[[Event], Any]) -> dict[Any, list[Event]]:
-        """Its calls by what they have in common."""
+        """The run's calls, grouped by a key."""
         groups: dict[Any, list[Event]] = defaultdict(list)
         for event in self.events:
             groups[key(event)].append(event)
@@ -129,7 +129,7 @@ class Observed(NamedTuple):
 
 
 def read_records(folder: Path, outcome: Outcome) -> Observed:
-    """The records of all processes of a run; a process that was killed has left no last line, or half of one."""
+    """Read the records of all processes of a run; a killed process lacks its last line, or left half of it."""
     observed = Observed(outcome, [], {}, {})
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text("utf-8", errors="replace").splitlines():
@@ -148,11 +148,11 @@ def read_records(folder: Path, outcome: Outcome) -> Observed:
 
 
 class Root(NamedTuple):
-    """A place at which two runs part, in what way, and the call that shows it in the first run, and in the other.
+    """A place at which two runs diverge, with the kind of difference, and the call in the first and the other run.
 
-    `generator` is the global generator that nothing has seeded. `apart` is whether it is in a thread or a process that
-    the program has started, where turns may be other ones in each run. `made` is where the object was made that draws,
-    if it could have been given a seed there.
+    `generator` is the global generator that nothing has seeded. `apart` is whether the place is in a thread or process
+    that the program has started, where turns may differ between runs. `made` is the place that made the drawing object,
+    if that place could have given it a seed.
     """
 
     kind: Kind
@@ -169,22 +169,21 @@ class Root(NamedTuple):
 
     @property
     def cause(self) -> str:
-        """The kind of cause that the call is, by what is called."""
+        """The kind of cause, by the called name."""
         return kind_of(self.event.name)
 
     @property
     def is_usual(self) -> bool:
-        """Whether it differs between any two runs, and hardly ever matters."""
+        """Whether such a call differs between any two runs, and hardly ever matters."""
         return self.cause in USUAL and not self.generator
 
     def encloses(self, other: "Root") -> bool:
-        """Whether another one came about while this call was made."""
+        """Whether another root's call ended while this call ran."""
         return self.kind == "result" and self.event.began < other.event.time < self.event.time
 
 
 def roots(one: Observed, other: Observed) -> list[Root]:
-    """All places at which two runs part by themselves, the first one first, each once."""
-    # A process that another one has forked has the name of that one in its own.
+    """All places at which two runs diverge by themselves, in the order of time, each once."""
     every = [*_results(one, other), *_generators(one, other)]
     first: dict[tuple[str, str], Root] = {}
     for root in sorted(every, key=lambda root: root.event.time):
@@ -197,16 +196,16 @@ def roots(one: Observed, other: Observed) -> list[Root]:
 
 
 def _results(one: Observed, other: Observed) -> Iterator[Root]:
-    """Calls with equal inputs and other results."""
+    """Calls with equal inputs and different results."""
     others = other.grouped(_inputs)
     for key, events in one.grouped(_inputs).items():
         for event, partner in zip(events, others.get(key, ()), strict=False):
             drawn = {*event.drawn, *partner.drawn}
             if READS_ARGUMENTS.search(event.name) and one.arguments.get(key[0]) != other.arguments.get(key[0]):
-                # Whoever started this process gave it other arguments.
+                # This process was started with other arguments.
                 continue
             if any(event.state(name) != partner.state(name) for name in drawn):
-                # Not by itself: it draws from a generator that had another state.
+                # This call is no root: it draws from a generator whose state already differed.
                 continue
             after = [[each.after.get(name) for name in drawn] for each in (event, partner)]
             if event.out != partner.out or after[0] != after[1]:
@@ -216,12 +215,12 @@ def _results(one: Observed, other: Observed) -> Iterator[Root]:
 
 
 def _inputs(event: Event) -> tuple:
-    """What calls have in common that got the same at one place; of turns of which some are recorded, each alone."""
+    """The key of calls at one place with equal inputs; each turn has its own key once not all turns are recorded."""
     return event.process, event.place, event.owner, event.inputs, event.turn if event.turn > ALWAYS else 0
 
 
 def _generators(one: Observed, other: Observed) -> Iterator[Root]:
-    """Draws from a global generator whose state has been another one in each run since the process started."""
+    """Draws from a global generator whose state has differed between the runs since the process started."""
     partners = {event.key: event for event in other.events}
     settled: set[tuple[str, str]] = set()
     started: dict[tuple[str, str], tuple[int | None, int | None]] = {}
@@ -234,25 +233,25 @@ def _generators(one: Observed, other: Observed) -> Iterator[Root]:
             if states[1] is None:
                 continue
             if started.setdefault(key, states) == states:
-                # It is what it was at the start: a block with a seed of its own may have ended.
+                # The states are those of the start: a block with a seed of its own may have ended.
                 settled.discard(key)
             if key in settled:
                 continue
             if states[0] == states[1]:
                 settled.add(key)
             elif name in event.drawn and event.inputs != partner.inputs:
-                # It may be seeded with what has differed before.
+                # The call may seed the generator with a value that already differed.
                 settled.update({key} if kind_of(event.name) == "generator" else ())
             elif name in event.drawn and name in partner.drawn:
                 settled.add(key)
-                # If both have the same state afterwards, it was seeded, not drawn from.
+                # If both states are equal afterwards, the call seeded the generator and did not draw from it.
                 if event.after[name] != partner.after[name]:
                     made = _made(event, one.events)
                     yield Root("generator", event, partner, name, apart=one.is_apart(event), made=made)
 
 
 def _made(draw: Event, events: Iterable[Event]) -> str:
-    """Where the object was made that draws, if it is of a kind that takes a seed there."""
+    """The place that made the drawing object, if its class takes a seed there; else empty."""
     made = (
         event.place
         for event in events
@@ -262,7 +261,7 @@ def _made(draw: Event, events: Iterable[Event]) -> str:
 
 
 def orders(one: Observed, other: Observed) -> list[Root]:
-    """Places that several threads or coroutines came to, or that got the same inputs, in another order in each run."""
+    """Places that threads reach, or that get the same inputs, in a different order in each run."""
     sequences = [each.grouped(lambda event: (event.process, event.place)) for each in (one, other)]
     found = []
     for key, events in sequences[0].items():
@@ -270,19 +269,19 @@ def orders(one: Observed, other: Observed) -> list[Root]:
         inputs = [[event.inputs for event in each] for each in (events, partners)]
         threads = [[event.thread for event in each] for each in (events, partners)]
         is_shared = _is_shared(events) and _is_shared(partners)
-        # Threads that each do work of their own come to its calls in any order, and nothing follows from it.
+        # If each thread does its own work, the order between threads has no effect.
         is_of_one = len({*threads[0], *threads[1]}) == 1
         permuted = is_of_one and inputs[0] != inputs[1] and Counter(inputs[0]) == Counter(inputs[1])
         if permuted or (is_shared and (inputs[0] != inputs[1] or threads[0] != threads[1])):
             pairs = zip(events, partners, strict=False)
             differ = (a for a, b in pairs if (a.inputs, a.thread) != (b.inputs, b.thread))
             found.append(Root("order", next(differ, events[-1]), apart=is_shared))
-    # What threads share says more than what only comes in another order.
+    # Places that threads share come first: they explain more than a mere change of order.
     return sorted(found, key=lambda root: (not root.apart, root.event.time))
 
 
 def _is_shared(events: list[Event]) -> bool:
-    """Whether several threads came to a place with one object, or add to what they may share."""
+    """Whether several threads came to a place with the same object, or added there to something they may share."""
     threads: dict[int, set[str]] = defaultdict(set)
     for event in events:
         if event.owner_id or event.name == "added":
@@ -291,7 +290,7 @@ def _is_shared(events: list[Event]) -> bool:
 
 
 def shared_generators(one: Observed, other: Observed) -> list[Root]:
-    """The first draw of a started thread from each global generator that threads share in another order in each run."""
+    """The first draw of a started thread from each generator that threads share in a different order in each run."""
     draws, others = _draws(one), _draws(other)
     found = []
     for key, events in draws.items():
@@ -303,7 +302,7 @@ def shared_generators(one: Observed, other: Observed) -> list[Root]:
 
 
 def _draws(observed: Observed) -> dict[tuple[str, str], list[Event]]:
-    """The draws from each global generator of each process with threads."""
+    """The draws in processes with threads, by process and global generator."""
     draws: dict[tuple[str, str], list[Event]] = defaultdict(list)
     for event in observed.events:
         for name in event.drawn if event.thread else ():
@@ -312,7 +311,7 @@ def _draws(observed: Observed) -> dict[tuple[str, str], list[Event]]:
 
 
 def turns(one: Observed, other: Observed) -> list[Root]:
-    """Places that say yes or no, and that the runs came to more or less often: one of them ends a loop."""
+    """Places that return True or False, and that one run reached more often: such a place may end a loop."""
     counts = {place: number for place, number in one.turns.items() if other.turns.get(place, number) != number}
     first = {(event.process, event.place): event for event in reversed(one.events)}
     events = [first[key] for key in counts if key in first and first[key].shown in ("True", "False")]
@@ -320,7 +319,7 @@ def turns(one: Observed, other: Observed) -> list[Root]:
 
 
 def fixed_seedings(control: Observed, seeded: Observed) -> list[Event]:
-    """Seedings that another seed does not reach: first the last one before the first draw that is the same."""
+    """Seedings that stay the same with another seed; first the last one before the first draw that stays the same."""
     others = {event.key: event for event in seeded.events}
     seedings: list[Event] = []
     before = 0

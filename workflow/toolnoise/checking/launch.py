@@ -1,15 +1,15 @@
-"""An existing program: what it is given, and how it is started and seen to its end. docs/outside.md explains it.
+"""Start an existing program with its seeds and folders, and watch it until it ends. docs/outside.md explains it.
 
-A program gets seeds, folders and its place in the grid as variables, as a JSON file, and as placeholders in its command
-line. The seeds are drawn from the streams: a source that may not vary has the same seed in every run. A program is
-started without a shell, in a process group of its own, with a log and a time limit.
+A program gets its seeds and folders as environment variables, in a JSON file, and as placeholders in its command line;
+its place in the grid is only in the file. Seeds come from the streams: a source that may not vary has the same seed in
+every run. A program starts without a shell, in its own process group, with a log and a time limit.
 
-Whatever ends this process, be it Ctrl-C, SIGTERM or SIGHUP, ends the program first, with all that it has started. If
-this process is killed, the system kills the program, on Linux; what that has started may go on.
+Ctrl-C, SIGTERM and SIGHUP first end the program and its process group, then this process. If this process is killed,
+Linux kills the program, but processes that the program has started may go on.
 
-What it prints goes to a pipe if its command names variables by {env:NAME}. What comes out is written to the log at
-once, with placeholders in the place of their values, but for an end that may begin a value. So no value is in the log
-at any time, even if this process is killed.
+If the command names variables by {env:NAME}, the program's output goes through a pipe. It is written to the log at
+once, with placeholders instead of the values. Only an end that may be the beginning of a value is held back. So the log
+never has a value in it, even if this process is killed.
 """
 
 import base64
@@ -39,15 +39,15 @@ from toolnoise.base.program import end_with
 from toolnoise.base.spec import Spec
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
-BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between signs of life, between looks at the log, and if a stop is near
-# Bytes of a log: what is kept of its beginning, and what it may have before it is cut.
+BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between progress reports, looks at the log, and looks for a stop
+# Bytes of a log: the beginning that is kept when a log is cut, and the size above which it is cut.
 KEPT, MOST = 1 << 26, 1 << 28
 LAST_LINES, LAST_BYTES = 3, 4096
-# The variables in which a program finds its seeds begin with it.
+# The prefix of the environment variables with a program's seeds.
 SEED = "TOOLNOISE_SEED_"
-# What a pipe holds.
+# Bytes that a pipe holds.
 SIZE = 1 << 16
-# A line of a value of several lines, such as a key, is hidden on its own if it is no shorter.
+# Values of several lines, such as keys, are also hidden line by line, if a line has at least this many characters.
 LINE = 16
 
 
@@ -55,7 +55,7 @@ Job = dict[str, Any]
 
 
 def job_of(spec: Spec, study: str, out: str | Path, checkpoint: str | Path) -> Job:
-    """All that the program of a run is given: its place in the grid, its seeds by source, its folders."""
+    """The job of a run's program: its place in the grid, its seeds by source, and its folders."""
     return {
         "study": study,
         **{part: getattr(spec, part).name for part in ("model", "dataset", "hardware", "variant")},
@@ -68,7 +68,7 @@ def job_of(spec: Spec, study: str, out: str | Path, checkpoint: str | Path) -> J
 
 
 def variables_of(job: Job, file: str | Path) -> dict[str, str]:
-    """The variables of the program's environment; `file` is the job as JSON."""
+    """The environment variables for the program; `file` is the job as JSON."""
     return {
         "TOOLNOISE_OUT": job["out"],
         **{f"{SEED}{source.upper()}": str(seed) for source, seed in job["seeds"].items()},
@@ -79,7 +79,7 @@ def variables_of(job: Job, file: str | Path) -> dict[str, str]:
 
 
 def placeholders_of(job: Job) -> dict[str, Any]:
-    """What the placeholders of the program's command line stand for."""
+    """The values of the placeholders in the program's command line."""
     return {**job["seeds"], "out": job["out"], "checkpoint": job["checkpoint"]}
 
 
@@ -93,30 +93,30 @@ def _seed(spec: Spec, source: str) -> int:
 
 
 class Redaction:
-    """The values to hide, by placeholder, in every spelling in which programs print them."""
+    """Hides values in a program's output, in every spelling in which programs print them."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        """Hide these values; without any, nothing is changed and no pipe is made."""
+        """Take the values to hide, by placeholder; without values, nothing is changed and no pipe is made."""
         self.names = {form: f"{{{name}}}".encode() for name, value in values.items() for form in _spellings(value)}
-        # The longest first: one may be the beginning of another.
+        # The longest first, since a spelling may begin with another one.
         spelled = sorted(self.names, key=len, reverse=True)
         self.pattern = re.compile(b"|".join(map(re.escape, spelled))) if spelled else None
         self.first = {form[0] for form in spelled}
 
     def text(self, text: str) -> str:
-        """A text without the values."""
+        """Replace the values in a text by their placeholders."""
         content = text.encode(errors="surrogateescape")
         return self._hidden(content).decode(errors="surrogateescape")
 
     def require_absent(self, where: Path, content: bytes) -> None:
-        """Refuse an outcome that has a value in it: it is kept, and may be shared."""
+        """Refuse an outcome that contains a hidden value, since outcomes are kept and may be shared."""
         if self.pattern and (match := self.pattern.search(content)):
             what = f"the program wrote the value of {self.names[match[0]].decode()} into it"
             raise BadInput(where, "", what, "an outcome without values that the study does not record")
 
     @contextmanager
     def into(self, log: int) -> Iterator[int]:
-        """Yield the descriptor for a program's output, which is in the log, redacted, when the block ends."""
+        """Yield a descriptor for a program's output; when the block ends, the redacted output is in the log."""
         if self.pattern is None:
             yield log
             return
@@ -128,14 +128,14 @@ class Redaction:
             yield write
         finally:
             os.close(write)
-            # Not at the end of the pipe: the program may have left processes that hold it open.
+            # Do not wait for the end of the pipe: processes that the program has left may hold it open.
             os.close(end)
             copying.join()
             os.close(read)
             os.close(ended)
 
     def _copy(self, read: int, ended: int, log: int) -> None:
-        # Once the program has ended, what the pipe holds: a process that it has left may go on for ever.
+        # After the program has ended, read only what the pipe holds: a process that it has left may print for ever.
         waiting, has_ended, left = b"", False, SIZE
         while left > 0:
             has_ended = has_ended or ended in select.select([read, ended], [], [])[0]
@@ -150,13 +150,13 @@ class Redaction:
         _write(log, self._hidden(waiting))
 
     def _ready(self, content: bytes) -> tuple[bytes, bytes]:
-        """What is certain, redacted, and the rest, which may be the beginning of a value."""
+        """The part of the output that can be written, redacted, and the rest, which may be the beginning of a value."""
         longest = max(map(len, self.names))
         start = max(0, len(content) - longest + 1)
         ends = (content[at:] for at in range(start, len(content)) if content[at] in self.first)
         held = next((end for end in ends if any(name.startswith(end) for name in self.names)), b"")
         at = len(content) - len(held)
-        # A value that begins before it may end in it.
+        # A value that begins before the rest may end in it.
         for match in self.pattern.finditer(content):
             if match.start() < at < match.end():
                 at = match.end()
@@ -167,14 +167,14 @@ class Redaction:
 
 
 def _write(log: int, content: bytes) -> None:
-    # A full disk under a log ends no job.
+    # A full disk under a log must not end the job.
     with suppress(OSError):
         while content:
             content = content[os.write(log, content) :]
 
 
 def _spellings(value: str) -> set[bytes]:
-    """A value as it is, and as JSON, Python, an address, a page and base64 have it; and its long lines."""
+    """A value as it is, escaped as in JSON, Python, URLs and HTML, and in base64; and its long lines."""
     plain = value.encode(errors="surrogateescape")
     spelled = [json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]]
     spelled += [quote(plain), quote(plain, safe=""), quote_plus(plain), html.escape(value)]
@@ -183,11 +183,11 @@ def _spellings(value: str) -> set[bytes]:
     return {plain, base64.b64encode(plain), *texts}
 
 
-# How it is started, stopped, and seen to its end
+# Starting, stopping and watching a program
 
 
 class Saves:
-    """The times at which a program has finished to write its checkpoints, as far as one look after the other shows."""
+    """The times at which a program has finished saving its checkpoints, as far as repeated looks show."""
 
     def __init__(self, places: Sequence[Path]) -> None:
         self.places = places
@@ -196,9 +196,9 @@ class Saves:
         self._times: list[float] = []
 
     def times(self) -> list[float]:
-        """Look, and return all times. A save is over when two looks see the same files, and something has changed."""
+        """Look, and return the times of all saves. A save is over when changed files stay the same for two looks."""
         seen = stamps(self.places)
-        # What is only removed, such as the checkpoint before the last, is no save.
+        # If files are only removed, such as an older checkpoint, it is no save.
         if seen == self._seen and any(self._kept.get(path) != stamp for path, stamp in seen.items()):
             self._kept = seen
             self._times.append(time.monotonic())
@@ -207,10 +207,10 @@ class Saves:
 
 
 def stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
-    """Some files, and all files below some folders, with when each was last written and its size."""
+    """The modification time and size of the files in `places`, and of all files below the folders in `places`."""
     found = {}
     for place in places:
-        # Unlike Path.rglob, os.walk bears that a folder vanishes meanwhile.
+        # Unlike Path.rglob, os.walk does not fail if a folder vanishes meanwhile.
         within = (Path(folder, name) for folder, _, names in os.walk(place) for name in names)
         for path in (place, *within):
             with suppress(OSError):
@@ -221,9 +221,9 @@ def stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
 
 
 class Stop(NamedTuple):
-    """When a program is stopped, and by which signal: seconds after its start, or after it has printed a pattern.
+    """The signal that stops a program, and when: `after` seconds after its start, or after it has printed `pattern`.
 
-    Where `saves` watches its checkpoints, `after` is a share of the time between the first two saves, after the second.
+    With `saves`, it stops after the second save, by the share `after` of the time between the first two saves.
     """
 
     signal: int
@@ -232,7 +232,7 @@ class Stop(NamedTuple):
     saves: Saves | None = None
 
     def is_due(self, log: Path, times: list[float]) -> bool:
-        """Whether it is time; `times` begins with the start, and gets the time of the pattern."""
+        """Whether the stop is due; `times` begins with the start, and the time of the pattern is added to it."""
         if self.saves:
             saved = self.saves.times()
             return len(saved) > 1 and time.monotonic() - saved[1] >= self.after * (saved[1] - saved[0])
@@ -251,12 +251,12 @@ def run(
     beat: Callable[[float, str], None] | None = None,
     stop: Stop | None = None,
 ) -> int | None:
-    """Run a command to its end, at most `limit` seconds, and append what it prints to the log; or stop it.
+    """Run a command to its end or to its `stop`, for at most `limit` seconds, and append its output to the log.
 
-    What is returned is the signal of `stop` if the program was stopped before it ended.
+    Return the signal of `stop` if the program was stopped before it ended, else None.
 
-    The values of `hidden` are neither in the log nor in an error: their placeholders are. `beat` is called every BEAT
-    seconds, with the seconds so far and the last line of the log.
+    The log and errors have placeholders instead of the values of `hidden`. `beat` is called every BEAT seconds, with
+    the seconds so far and the last line of the log.
     """
     log, redaction = Path(log), Redaction(hidden or {})
     name = redaction.text(words[0])
@@ -298,7 +298,7 @@ def _started(
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Signals that would end this process at once raise an exception instead, so that the program is ended, too."""
+    """Let SIGTERM and SIGHUP raise SystemExit instead of ending this process at once, so that the program is ended."""
 
     def stop(number: int, _frame: FrameType | None) -> NoReturn:
         sys.exit(128 + number)
@@ -316,7 +316,7 @@ def _stoppable() -> Iterator[None]:
 
 
 def _stop(child: subprocess.Popen, number: int) -> None:
-    """Send a signal to a program and its group, and wait; who does not end is killed by `_end`."""
+    """Send a signal to a program and its group, and wait; `_end` kills processes that do not end."""
     with suppress(ProcessLookupError):
         os.killpg(child.pid, number)
     with suppress(subprocess.TimeoutExpired):
@@ -330,7 +330,7 @@ def _end(child: subprocess.Popen) -> None:
     try:
         _stop(child, signal.SIGTERM)
     finally:
-        # Also after a second Ctrl-C, and for those of the group that outlive its leader.
+        # This runs also after a second Ctrl-C, and ends processes of the group that outlive its leader.
         with suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
@@ -343,7 +343,7 @@ def _watched(
     beat: Callable[[float, str], None] | None,
     stop: Stop | None,
 ) -> int | None:
-    """The exit code of a program, or None if it still runs at its limit or its stop; a log that grows long is cut."""
+    """Return a program's exit code, or None if it still runs at its limit or stop; meanwhile, cut a long log."""
     started = beaten = time.monotonic()
     times = [started]
     while True:
@@ -364,7 +364,7 @@ def _watched(
 
 
 def _cut(log: Path) -> None:
-    """Shorten a log to its beginning; who appends to it goes on behind."""
+    """Cut a log that is too long to its beginning; later output is appended there."""
     with suppress(OSError):
         if (size := log.stat().st_size) > MOST:
             os.truncate(log, KEPT)
@@ -380,6 +380,6 @@ def _last_lines(log: Path) -> list[str]:
 
 
 def last_words(log: Path) -> str:
-    """What a program printed last, for an error."""
+    """The last lines that a program printed, for an error message."""
     lines = _last_lines(log)
     return f"its last lines: {' | '.join(lines[-LAST_LINES:])}" if lines else "it printed nothing"

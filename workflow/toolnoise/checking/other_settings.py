@@ -1,10 +1,10 @@
-"""The same program another way that should not matter: more threads, other workers, another number of processes.
+"""Run a program in ways that should not matter: more threads, other workers, another number of processes.
 
-Each way is run once and compared with the unchanged program bit by bit. Where bits differ, it is run again as it is,
-and both are run with higher precision, if the program can: a difference that only rounding makes shrinks with it by
-orders of magnitude, one of another program does not. Rounding changes no shape, and with higher precision hardly an
-integer. Masks and orders may rightly be other ones at another number of processes: then the program is the same up to
-rounding with its draws switched off, and with them it differs by no more than with another seed of theirs.
+Each way is run once and compared bit by bit with the unchanged program. If bits differ, the way is run again, and both
+are run with higher precision, if the program can. Then a difference by rounding alone shrinks by orders of magnitude,
+but not one by another program. Rounding changes no shape, and with higher precision hardly an integer. With another
+number of processes, masks and orders may rightly differ. Then the program must be the same up to rounding without its
+draws, and with them it may differ by at most twice (MOST_OF_A_SEED) the effect of another seed.
 """
 
 import functools
@@ -28,13 +28,13 @@ from toolnoise.checking.outcome import READERS, Outcome
 from toolnoise.checking.trial_runs import TrialRuns
 
 EQUAL, ROUNDING, DRAWS, OTHER, UNDECIDED = "equal", "rounding", "other draws", "another program", "undecided"
-# Of a difference in single precision, what rounding leaves in double precision, and what another program leaves. The
-# ratio of the two precisions is 2e-9; training makes the smaller difference grow as much as the larger one.
+# The share of a single-precision difference that remains in double precision: at most SHRUNK by rounding, at least KEPT
+# by another program. The ratio of the two precisions is 2e-9; training amplifies both differences alike.
 SHRUNK, KEPT = 1e-3, 1e-1
-# Other draws make no larger difference than this, as a multiple of what another seed of theirs makes.
+# The largest difference by other draws, as a multiple of the difference by another seed of these draws.
 MOST_OF_A_SEED = 2.0
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-# Options that have the size of a batch.
+# Options for the batch size.
 BATCHES = (
     *("--batch-size", "--batch", "--train-batch-size", "--micro-batch-size", "--per-device-batch-size"),
     "--per-device-train-batch-size",
@@ -42,9 +42,9 @@ BATCHES = (
 
 
 class Way(NamedTuple):
-    """A way to run a program: its name, the whole command, and variables.
+    """A way to run a program: its name, the whole command, and environment variables.
 
-    `instead` is the same way for a program whose option counts the examples of one process, and not those of the whole
+    `instead` is the same way for a program whose batch-size option counts the examples of one process, not of the whole
     batch.
     """
 
@@ -63,7 +63,7 @@ class Asked(NamedTuple):
 
 
 def asked(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], higher: str, without_draws: str) -> Asked:
-    """What a command line asks for: `NAME: [VARIABLE=VALUE ...] [WORD ...]`, and further numbers of processes."""
+    """The ways in a command line: each `NAME: [VARIABLE=VALUE ...] [WORD ...]`, and further numbers of processes."""
     start = torchrun(words, worlds[0]) if worlds else list(words)
     found = [_varied(start, text) for text in varied]
     found += [_of_world(words, worlds[0], number) for number in worlds[1:]]
@@ -79,7 +79,7 @@ def asked(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], hi
 
 
 def _of_world(words: Sequence[str], first: str, number: str) -> Way:
-    """A way with another number of processes; and with a batch size for each of them, if the program has one."""
+    """A way with another number of processes; if the program has a batch-size option, `instead` sets it per process."""
     way = Way(f"world {number}", torchrun(words, number), {})
     # The program's own spelling, with hyphens or underscores.
     options = program_text.options_of(program_text.sources(words, Path()))
@@ -92,7 +92,7 @@ def _of_world(words: Sequence[str], first: str, number: str) -> Way:
 
 
 def _value(option: str, words: Sequence[str]) -> str:
-    """The last value of an option among words, if it has one there."""
+    """The last value of an option among words; empty if it has none there."""
     joined = [word.partition("=")[2] for word in words if option and word.startswith(f"{option}=")]
     return ["", *joined, *(value for word, value in pairwise(words) if word == option)][-1]
 
@@ -109,7 +109,7 @@ def _varied(words: Sequence[str], text: str) -> Way:
 
 
 def worlds(text: str | None) -> list[str]:
-    """Numbers of processes; what is unchanged has the first."""
+    """Numbers of processes; the unchanged program runs with the first."""
     found = (text or "").split(",") if text else []
     for number in found:
         if not re.fullmatch("[1-9][0-9]?", number):
@@ -125,10 +125,10 @@ def torchrun(words: Sequence[str], number: str) -> list[str]:
 
 
 class Gap(NamedTuple):
-    """How far two outcomes are apart: the largest difference of floats, if both have any, and the names of the rest.
+    """How far two outcomes are apart: the largest difference of floats, if both have any, and other differences.
 
-    `integers` are arrays of them, by how many differ; `reshaped` arrays have another shape or type; `unread` are files
-    that differ and whose numbers are not read, and arrays that only one outcome has.
+    `integers` counts the different elements of integer arrays, by name; `reshaped` arrays differ in shape or type;
+    `unread` are different files whose numbers are not read, and arrays that only one outcome has.
     """
 
     largest: float | None
@@ -138,9 +138,9 @@ class Gap(NamedTuple):
 
 
 class Break(NamedTuple):
-    """How a way ends: the verdict, what differs, and the largest difference in both precisions, if they are known.
+    """The result of a way: the verdict, the differences, and the largest difference in each precision, if known.
 
-    `again` is whether a second run of it has the same bits, if one was made.
+    `again` is whether a second run of this way has the same bits; None without a second run.
     """
 
     name: str
@@ -153,18 +153,18 @@ class Break(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether the program is the same, up to rounding; what is undecided passes if it changes no answer."""
+        """Whether the program is the same up to rounding or draws; an undecided way passes if it changes no answer."""
         if self.verdict == UNDECIDED:
             return self.difference.changed == 0
         return self.verdict != OTHER
 
 
-# The outcome of words more than those of the unchanged program; it is run once.
+# Returns the outcome of the unchanged program with further words; each such program is run once.
 Reference = Callable[[tuple[str, ...]], Outcome]
 
 
 def check(runs: TrialRuns, asked: Asked, control: Outcome, seeded: Mapping[str, float | None]) -> list[Break]:
-    """Run each way, and again where its bits are other ones; `seeded` is how far another seed of each source goes."""
+    """Run each way, and again if its bits differ; `seeded` is the largest difference by another seed of each source."""
 
     @functools.cache
     def reference(more: tuple[str, ...]) -> Outcome:
@@ -222,7 +222,7 @@ def _file(*words: str) -> str:
 
 
 def verdict(single: Gap, double: Gap | None) -> str:
-    """What a difference in single precision is, from what is left of it in double precision."""
+    """The verdict on a difference in single precision, from the difference that remains in double precision."""
     if single.reshaped or (double and double.reshaped):
         return OTHER
     if double is None:
@@ -241,13 +241,13 @@ def _shrunk(single: float, double: float) -> str:
 
 
 def _left(double: Gap, higher: Sequence[str]) -> str:
-    """What is no rounding in double precision, for people."""
+    """A note on integer arrays and unread files that still differ in double precision; empty if none do."""
     names = [*double.integers, *double.unread]
     return f"with {' '.join(higher)}, these differ, too: {', '.join(names)}" if names else ""
 
 
 def gap(outcome: Outcome, other: Outcome) -> Gap:
-    """How far two outcomes are apart; times do not count. Equal NaNs are equal."""
+    """How far two outcomes are apart; times do not count, and NaNs are equal."""
     arrays, others = dict(_arrays(outcome)), dict(_arrays(other))
     pairs = {name: (a, others[name]) for name, a in arrays.items() if name in others}
     reshaped = [name for name, (a, b) in pairs.items() if (a.shape, a.dtype) != (b.shape, b.dtype)]
@@ -271,10 +271,10 @@ def gap(outcome: Outcome, other: Outcome) -> Gap:
 
 
 def _arrays(outcome: Outcome) -> Iterator[tuple[str, np.ndarray]]:
-    """All numbers of an outcome but times, by name."""
+    """All numbers of an outcome except times, by name."""
     yield from outcome.arrays.items()
     for name, path in outcome.files.items():
-        # Numbers that can be read without running code of the file.
+        # Only numbers that can be read without running code from the file.
         with suppress(KeyError, BadInput):
             read = READERS[Path(name).suffix](path)
             parts = read.items() if isinstance(read, dict) else [("", read)]
@@ -283,7 +283,7 @@ def _arrays(outcome: Outcome) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[str]) -> list[str]:
-    """A row for each way, and what is behind those that are other programs."""
+    """A table with a row for each way, and the details of ways that do not pass."""
     heads = ("another way", "verdict", "answers changed", "of a new seed's", "largest", "more precise", "run again")
     rows = [heads]
     for each in breaks:

@@ -1,8 +1,8 @@
-"""The contract's second half: what an existing training program leaves in its folder. docs/outside.md explains it.
+"""Read the output folder of an existing training program, by the contract in docs/outside.md.
 
-An outcome is read strictly: a file that breaks the contract is refused in one line. What may be left out is None.
-Files of arrays may be damaged or hostile: nothing is unpickled, and no size that a file claims is believed before it
-fits what the file has.
+An outcome is read strictly: a file that breaks the contract is refused with a one-line error. Optional files may be
+missing. Files of arrays may be damaged or hostile: nothing is unpickled, and a size stated in a file is used only after
+it is checked against the file.
 """
 
 import csv
@@ -36,16 +36,16 @@ from toolnoise.formulas.outcome_files import (
 from toolnoise.formulas.outcomes import LEFT, OUTCOMES, SCORED, unit_scores
 from toolnoise.formulas.outputs import require_losses
 
-# It becomes the name of an array in an archive: neither signs of control nor halves of a pair.
+# A metric's name becomes an array's name in an archive: no control characters and no surrogates.
 METRIC_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 MOST_TEXT = 1 << 26  # bytes
-MOST_EXACT = 2**53  # from here on, a float may be another number than an integer that is written
+MOST_EXACT = 2**53  # from here on, not every integer has an equal float
 EPOCH = "epoch"
 MOST_NAMED = 5  # files
 PASSED_OVER = ("__pycache__", "site-packages", "node_modules")
 MOST_HEADER = 1 << 24  # bytes
 MOST_COPIED = 1 << 33  # bytes of an .npz, which may be compressed a thousandfold
-# BF16, which NumPy lacks, becomes float32: the same values.
+# NumPy lacks BF16, which becomes float32 with the same values.
 _TYPES = {
     "F64": "<f8",
     "F32": "<f4",
@@ -57,14 +57,14 @@ _TYPES = {
 
 
 class EpochTable(NamedTuple):
-    """The table of a training's epochs, as text; the first column is the epoch, 0 before training."""
+    """The training history, a row of texts per epoch; the first column is the epoch, 0 before training."""
 
     columns: list[str]
     rows: list[list[str]]
 
 
 class Outcome(NamedTuple):
-    """What one run left: one of logits, predictions, a metric, and losses; the rest may be missing."""
+    """The outcome of one run: one of logits, predictions, a metric and losses; everything else is optional."""
 
     folder: Path
     logits: np.ndarray | None = None
@@ -74,14 +74,14 @@ class Outcome(NamedTuple):
     weights: dict[str, np.ndarray] | None = None
     history: EpochTable | None = None
     groups: dict[str, np.ndarray] = {}  # noqa: RUF012 (nothing changes it)
-    # Of a program that does not keep the contract: copies of what it wrote, and numbers that it printed.
+    # For a program that need not follow the contract: copies of its files, and the numbers that it printed.
     files: dict[str, Path] = {}  # noqa: RUF012 (nothing changes it)
     printed: dict[str, float] = {}  # noqa: RUF012 (nothing changes it)
     losses: np.ndarray | None = None
 
     @property
     def kind(self) -> str:
-        """What the run left, as a study calls it."""
+        """The kind of outcome, by its name in studies."""
         if self.logits is not None and self.labels is not None:
             return next((name for name in SCORED if _of_axes(name, self.logits, self.labels)), outcomes.LOGITS)
         if self.predictions is not None:
@@ -90,9 +90,9 @@ class Outcome(NamedTuple):
 
     @property
     def answers(self) -> np.ndarray | None:
-        """Each unit's predicted class, value or loss.
+        """Each unit's predicted class, value or loss, if known.
 
-        A program's only .npy file counts if it has numbers: a row of several is scores.
+        Without such a result, the program's only .npy file counts; rows of several numbers are scores.
         """
         if self.losses is not None:
             return self.losses[~np.isnan(self.losses)]
@@ -112,7 +112,7 @@ class Outcome(NamedTuple):
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """All arrays that keep the contract by the names of their files, those of weights and groups as `file/name`."""
+        """All arrays of the contract, by the names of their files, and weights and groups as `file/name`."""
         losses = next((name for name in LOSSES if (self.folder / name).is_file()), LOSSES[0])
         single = {LOGITS: self.logits, PREDICTIONS: self.predictions, losses: self.losses, LABELS: self.labels}
         arrays = {name: values for name, values in single.items() if values is not None}
@@ -121,12 +121,12 @@ class Outcome(NamedTuple):
 
     @property
     def numbers(self) -> dict[str, float]:
-        """All metrics, and the numbers that it printed."""
+        """All metrics, and the numbers that the program printed."""
         return {**(self.metric or {}), **self.printed}
 
 
 def read_outcome(folder: str | Path) -> Outcome:
-    """What a program left in its folder."""
+    """Read the outcome in a program's output folder."""
     folder = Path(folder)
     result = result_of(folder)
     if result is None:
@@ -166,14 +166,14 @@ def read_outcome(folder: str | Path) -> Outcome:
 
 
 def files_below(place: Path) -> Iterator[Path]:
-    """All files below a folder; hidden folders are left out, and those of packages."""
+    """All files below a folder, without hidden folders and folders of packages."""
     for folder, inner, names in os.walk(place):
         inner[:] = sorted(name for name in inner if not name.startswith(".") and name not in PASSED_OVER)
         yield from (Path(folder, name) for name in sorted(names))
 
 
 def written_since(moment: float, out: Path) -> list[str]:
-    """The files below the current folder, and in a program's own one, that were written since; the last ones first."""
+    """The last files written since a moment below the current folder and the output folder, the newest first."""
     files = []
     for place, prefix in ((Path(), ""), (out, "{out}/")):
         for path in files_below(place):
@@ -196,12 +196,12 @@ def _one_of(folder: Path, names: tuple[str, ...]) -> Path | None:
 
 
 def _of_axes(name: str, logits: np.ndarray, labels: np.ndarray) -> bool:
-    """Whether logits and their labels have the axes of an outcome."""
+    """Whether logits and labels have the numbers of axes of a kind of outcome."""
     return logits.ndim in LEFT[name].axes and labels.ndim == OUTCOMES[LEFT[name].of].axes
 
 
 def _require_scores(path: Path, logits: np.ndarray, labels: np.ndarray) -> None:
-    """Refuse scores of other axes than their labels have, or of one class."""
+    """Refuse scores whose axes do not fit their labels, or that have only one class."""
     forms = {
         2: "examples x labels, or segments x tokens x classes, as its labels are",
         3: "pictures x height x width x classes, as its labels are",
@@ -212,7 +212,7 @@ def _require_scores(path: Path, logits: np.ndarray, labels: np.ndarray) -> None:
 
 
 def _check_labels(path: Path, labels: np.ndarray, result: Path, values: np.ndarray | None) -> None:
-    """Refuse labels that are not those of the units of a result."""
+    """Refuse labels that do not fit the units of a result."""
     if values is None:
         _require(labels.ndim == 1 and len(labels) > 0, path, labels, "one label per example")
         _require_finite(path, labels)
@@ -233,7 +233,7 @@ def _check_labels(path: Path, labels: np.ndarray, result: Path, values: np.ndarr
         return
     _require(labels.dtype.kind in "iu", path, labels, "integers from 0: the classes")
     if result.name in LOSSES:
-        # Whatever stands where a segment is padded, such as -100, is no label.
+        # The padding of a segment, such as -100, is no label.
         labels = labels[~np.isnan(values)]
     allowed = f"0 to {classes - 1}, the classes of {result.name}" if classes else "0 or more"
     if labels.min() < 0 or (classes and labels.max() >= classes):
@@ -264,7 +264,7 @@ def _metric(path: Path) -> dict[str, float]:
 
 
 def number(text: str) -> float:
-    """The number that a text writes: a float, or the integer that a float may not hold; infinite beyond all floats."""
+    """The number in a text: a float, or an integer if a float may be inexact; infinite beyond all floats."""
     value = float(text)
     try:
         return int(text) if MOST_EXACT <= abs(value) < math.inf else value
@@ -325,7 +325,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
 
 
 def read_safetensors(path: Path) -> dict[str, np.ndarray]:
-    """The tensors of a .safetensors file by name, in the order of their bytes."""
+    """The tensors of a .safetensors file by name, in the order in which they lie in the file."""
     with readable(path, "a whole .safetensors file"):
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -341,7 +341,7 @@ def read_safetensors(path: Path) -> dict[str, np.ndarray]:
         tensors, at = {}, 0
         for name, (kind, shape, begin, end) in entries:
             dtype = np.dtype(_TYPES[kind])
-            # Tensors lie one after the other: no byte belongs to two of them, and none to no one.
+            # Tensors lie one after the other: each byte belongs to exactly one tensor.
             if begin != at or end > len(data) or end - begin != math.prod(shape) * dtype.itemsize:
                 raise ValueError(f"tensor {name} of {kind} {shape} lies at bytes {begin} to {end}")
             # A copy is aligned; a slice of the file need not be.
@@ -363,7 +363,7 @@ def _numbers(path: Path, name: str, values: np.ndarray) -> np.ndarray:
 
 
 def _entry(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
-    """A tensor's type, shape and place."""
+    """A tensor's type, its shape, and the bytes at which it begins and ends."""
     if not isinstance(entry, dict):
         raise ValueError(f"tensor {name} is no object")
     kind, shape, place = entry["dtype"], entry["shape"], entry["data_offsets"]
@@ -378,7 +378,7 @@ def _entry(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
 
 
 def _exactly(file: IO[bytes], count: int) -> bytes:
-    """So many bytes of a file; the count is bounded before, since Python allocates it."""
+    """Read exactly `count` bytes of a file; callers bound the count, since Python allocates that much memory."""
     content = file.read(count)
     if len(content) != count:
         raise EOFError(f"{count} bytes expected, {len(content)} found")

@@ -1,6 +1,6 @@
-"""The source text of a program, as far as its command line names it: scripts, modules, `-c`, and what they import here.
+"""The source text of a program: scripts, modules and `-c` in its command line, and the local modules they import.
 
-Nothing is imported or run. Modules of installed packages are left out.
+Nothing is imported or run. Installed packages are left out.
 """
 
 import ast
@@ -14,7 +14,7 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.checking.launch import SEED
 
 MOST_FILES, MOST_BYTES = 200, 1 << 20
-# How programs use toolnoise's own helpers, by the source whose seed these read.
+# Patterns for the use of toolnoise's own helpers, by the source whose seed the helper reads.
 HELPED = re.compile(r"^\s*(from|import) toolnoise\b", re.MULTILINE)
 HELPERS = {
     "init": r"\bseeds\.init\b",
@@ -25,7 +25,7 @@ HELPERS = {
 
 
 class SourceFile(NamedTuple):
-    """One file of a program: its name as a person would write it, its lines and its syntax tree."""
+    """One file of a program: its short name, its lines and its syntax tree."""
 
     file: str
     lines: list[str]
@@ -33,7 +33,7 @@ class SourceFile(NamedTuple):
 
 
 def sources(words: Sequence[str], folder: Path) -> list[SourceFile]:
-    """The files of the program that a command starts in a folder, the first one first."""
+    """The files of the program that a command starts in a folder, in the order in which they are found."""
     parsed: dict[Path, SourceFile] = {}
     for number, word in enumerate(words):
         before = words[number - 1] if number else ""
@@ -70,7 +70,7 @@ def _parsed(file: str, text: str) -> SourceFile | None:
 
 
 def _imported(tree: ast.Module, home: Path, bases: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Each module that may be imported, with each folder in which it may lie."""
+    """Each module that may be imported, with each folder that may contain it."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
@@ -103,7 +103,7 @@ def seeds_read(program: Sequence[SourceFile]) -> tuple[str, ...]:
 
 
 def imported(program: Sequence[SourceFile]) -> set[str]:
-    """The first names of all modules that a program's text imports."""
+    """The top-level names of all modules that a program's text imports."""
     nodes = [node for source in program for node in ast.walk(source.tree)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
@@ -111,7 +111,7 @@ def imported(program: Sequence[SourceFile]) -> set[str]:
 
 
 def options_of(program: Sequence[SourceFile]) -> dict[str, str]:
-    """The options in a program's text: all texts like one, with the default in the call that declares them."""
+    """The strings in a program's text that look like options, with the default in the call that declares them."""
     nodes = [node for source in program for node in ast.walk(source.tree)]
     found = {
         str(node.value): ""
@@ -126,12 +126,12 @@ def options_of(program: Sequence[SourceFile]) -> dict[str, str]:
 
 
 def canonical(option: str) -> str:
-    """An option with hyphens."""
+    """An option, spelled with hyphens."""
     return "--" + option[2:].replace("_", "-")
 
 
 def code_of(file: str, line: int, text: Sequence[SourceFile] = ()) -> str:
-    """The text of a line, from the files of the program."""
+    """The text of a line, from the files of the program or else from the disk; empty if there is none."""
     lines = next((source.lines for source in text if source.file == file), None)
     if lines is None:
         try:

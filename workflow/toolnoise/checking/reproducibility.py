@@ -1,9 +1,9 @@
-"""Is a program reproducible, and does each of its seeds count? Answered by running it.
+"""Run a program to test whether it is reproducible, and whether it uses each of its seeds.
 
-Two Control runs have equal seeds and nothing else in common: other folders, other processes, other seconds. They must
-be equal bit for bit, and so must a third one: two may be equal by luck. Then each declared source varies alone, in one
-more run: an equal outcome means that its seed is ignored. Only where runs differ, or a seed is ignored, is the program
-observed to find out why.
+Two Control runs share only their seeds: their folders, processes and start times differ. They must be equal bit for
+bit, and so must a third run, since two may be equal by chance. Then each declared source varies alone in one more run.
+If its outcome is equal, the program ignores that seed. The program is observed to find the cause only if runs differ or
+a seed is ignored.
 """
 
 import re
@@ -40,9 +40,9 @@ LIMIT = 12 * 60  # minutes of a run
 
 
 class Command(NamedTuple):
-    """What is checked: its words with placeholders, the sources that it can separate, the longest time of a run.
+    """The command to check: its words with placeholders, the sources it can separate, and a run's limit in seconds.
 
-    `declared` is whether the command, its text or the user names the sources; `wanted` is what is compared besides.
+    `declared` is whether the command, its text or the user names the sources. `wanted` has further results to compare.
     """
 
     words: list[str]
@@ -56,7 +56,7 @@ class Command(NamedTuple):
 
 
 class Ignored(NamedTuple):
-    """A declared source whose seed changes no bit, with where its seed is lost, as far as two observed runs show it."""
+    """A declared source whose seed changes no bit, the reason, and the places that lose the seed, if observed."""
 
     source: str
     why: str
@@ -64,7 +64,7 @@ class Ignored(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """The verdict: `difference` of the Control runs, and what the seed of each source changed, if they are equal."""
+    """The verdict: the difference of the Control runs, and, if they are equal, the changes by each source's seed."""
 
     words: list[str]
     left: list[str]
@@ -87,25 +87,25 @@ class Checked(NamedTuple):
 
     @property
     def seedless(self) -> bool:
-        """Whether nobody has named a seed, and none counts."""
+        """Whether no seed is declared, and no seed changes anything."""
         return self.reproducible and not self.seeds and not self.declared
 
     @property
     def passed(self) -> bool:
-        """Whether they are, every declared seed counts, and other ways and runs that are stopped end alike."""
+        """Whether the program is reproducible and uses all declared seeds, and all other ways and resumed runs pass."""
         invariant = (self.resumed is None or self.resumed.passed) and all(each.passed for each in self.breaks)
         return self.reproducible and not self.ignored and invariant
 
     @property
     def noise(self) -> int | None:
-        """How many answers a new seed changes at most, if that is known."""
+        """The largest number of answers that a new seed changes; None if no seed was varied."""
         return max((changed.changed or 0 for changed in self.seeds.values()), default=None)
 
 
 def command(
     words: Sequence[str], sources: str | None, deterministic: str, limit: float | None, wanted: Wanted = NOTHING
 ) -> Command:
-    """What to check, from the command line's words; one word alone is a whole command line. The limit is in minutes."""
+    """The command to check, from its words or from one word with the whole command line; `limit` is in minutes."""
     where = "command line"
     words = command_words.words(words[0], where) if len(words) == 1 else command_words.required(words, where)
     used = tuple(source for source in ALGORITHMIC if source in command_words.placeholders(words))
@@ -124,7 +124,7 @@ def command(
 
 
 def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> Resume:
-    """How a program goes on: by a command of its own, or by the same."""
+    """How to resume a program: by its resume command, or else by the same command."""
     try:
         pattern = re.compile(stop_at) if stop_at else None
     except re.error as error:
@@ -133,7 +133,7 @@ def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> 
 
 
 def check(checked: Command, folder: Path) -> Checked:
-    """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
+    """Run a command as often as its verdict needs; all outcomes and logs go to `folder`."""
     runs = TrialRuns(checked.words, checked.limit, checked.wanted, folder)
     before = trial_runs.files_here()
     control = runs.run("control-1")
@@ -149,7 +149,7 @@ def check(checked: Command, folder: Path) -> Checked:
     if difference.files:
         why = diagnosis.diagnose(runs, outcomes, text, left_by_first)
     else:
-        # Where nobody names the sources, one run tells whether any seed counts.
+        # If no source is declared, one run with other seeds shows whether any seed counts.
         counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
         for source in checked.sources if counts else ():
             seeded = runs.run(source, source)
@@ -157,7 +157,7 @@ def check(checked: Command, folder: Path) -> Checked:
             sizes[source] = other_settings.gap(control, seeded).largest
         unused = [source for source, changed in seeds.items() if not changed.files]
         reasons = {source: _not_passed_on(source, checked.words, text) for source in unused}
-        # A seed that does not reach the program is lost outside of it.
+        # Only a seed that reaches the program can be lost within it.
         places = diagnosis.lost_seeds(runs, [source for source, reason in reasons.items() if not reason], text)
         ignored = [
             Ignored(source, reason or f"another {{{source}}} changes nothing", places.get(source, []))
@@ -178,21 +178,21 @@ def check(checked: Command, folder: Path) -> Checked:
 
 
 def _require_results(outcome: Outcome) -> None:
-    """Refuse an outcome of which nothing would be compared."""
+    """Refuse an outcome if nothing would be compared, since all its results look like times."""
     if outcome.answers is None and not outcome.files and all(map(is_time, outcome.numbers)):
         found = f"all results look like times: {', '.join(outcome.numbers)}"
         raise BadInput("metrics", "", found, "another number, or a file, to compare")
 
 
 def _not_passed_on(source: str, words: Sequence[str], text: Sequence[SourceFile]) -> str:
-    """Why a seed does not reach the program, as far as its command and its text show it."""
+    """Why a seed does not reach the program, by its command and its text; empty if it may reach it."""
     if source in command_words.placeholders(words) or source in program_text.seeds_read(text):
         return ""
     return f"the command has no {{{source}}}, and its text does not read {launch.SEED}{source.upper()}"
 
 
 def as_json(checked: Checked) -> dict[str, Any]:
-    """The verdict for programs."""
+    """The verdict as values for JSON."""
     why = checked.diagnosis or Diagnosis([], [], [])
     ways = [{**each._asdict(), "passed": each.passed} for each in checked.breaks]
     resumed = checked.resumed and {**checked.resumed._asdict(), "passed": checked.resumed.passed}
@@ -218,7 +218,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: what has named fields is an object."""
+    """A value for JSON, with named tuples as objects."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
@@ -227,7 +227,7 @@ def _plain(value: Any) -> Any:
 
 
 def as_text(checked: Checked) -> str:
-    """The verdict for people."""
+    """The verdict as text."""
     if checked.reproducible:
         lines = _reproducible(checked)
     else:
@@ -265,7 +265,7 @@ def _reproducible(checked: Checked) -> list[str]:
 
 
 def _changes(changed: Difference) -> tuple[str, str, str]:
-    """What another seed changes, as a row."""
+    """The changes by another seed, as a row of the table."""
     if not changed.files:
         return "nothing", "", ""
     metrics = ", ".join(f"{name} {differences.both(*pair)}" for name, pair in changed.metrics.items())

@@ -1,10 +1,10 @@
-"""Does a program that was stopped go on to the same end? It is stopped twice, and goes on by its own means.
+"""Test whether a program that is stopped and resumed ends like a run that nothing stopped.
 
-It is stopped in the middle by SIGTERM, which a program may catch to save, and at a random place by SIGKILL, which none
-can. If it ends differently, its state at a save is held against that after resuming. Two more processes save and stop
-at the next step of their loop, and one goes on to the same step. Each writes its state there (injected/state.py). What
-differs between the two that saved is noise, such as times. What else differs after resuming is forgotten: generators,
-optimisers, averages, the place in the data, arrays and numbers.
+One run is stopped in the middle by SIGTERM, which a program may catch to save, and another run at another place by
+SIGKILL, which no program can catch. If a run ends differently, its state at a save is compared with that after
+resuming. Two more processes save and stop at the next step of their loop, and one resumes to the same step. Each writes
+its state there (injected/state.py). Differences between the two that saved are noise, such as times. All other states
+that differ after resuming are forgotten: generators, optimisers, averages, the position in the data, arrays, numbers.
 """
 
 import ast
@@ -34,16 +34,16 @@ from toolnoise.checking.trial_runs import TrialRuns
 
 # Shares of the time of an uninterrupted run.
 MIDDLE, ANYWHERE = 0.5, 0.38
-# After what it has printed, the share of that share.
+# The factor on ANYWHERE if a program is stopped after it has printed a pattern.
 SOON = 0.1
-# The run that is compared with those that were stopped.
+# The uninterrupted run whose printed output is compared with that of stopped runs.
 KEPT = "control-2"
 TIMES = re.compile(r"\d+(:\d\d)+([.,]\d+)?|[\d.]+ ?(ms|us|µs|s|it/s|s/it)(/\w+)?\b")
 NUMBER = r"[-+]?\d+\.\d*(?:e[-+]?\d+)?|nan"
 DIGITS = re.compile(rf"{NUMBER}|\d+")
 PAIR = re.compile(rf"([A-Za-z_]\w*)['\"]?\s*[:=]\s*(['\"]?)(?:{NUMBER})\2")
 DRAWN_LATER, UNDRAWN = "drawn later", "undrawn"
-# What is forgotten, the likeliest cause first, as a person calls it.
+# Kinds of forgotten state in words, the likeliest cause first.
 KINDS = {
     kinds.GENERATOR: "the state of the generator",
     kinds.OPTIMISER: "the optimiser",
@@ -60,7 +60,7 @@ KINDS = {
     kinds.OTHER: "the object",
     UNDRAWN: "the state of the generator",
 }
-# How the state of a generator is asked for and given back, by its class.
+# How to save and restore the state of a generator, by its class.
 GENERATORS = {
     "random": "save random.getstate(), and restore it by random.setstate()",
     "random.Random": "save {name}.getstate(), and restore it by {name}.setstate()",
@@ -74,25 +74,25 @@ GENERATORS = {
 }
 GLOBAL = {"random": "of Python's random", "numpy.random": "of NumPy", "torch": "of PyTorch", "torch.cuda": "of CUDA"}
 OBSERVED_RUNS = 3
-MOST_SAVES = 2  # the save after which it stops: by then, all states have moved
+MOST_SAVES = 2  # the save after which the program stops: by then, all states have changed
 
 _Seen = dict[str, Any] | None
 
 
 class Resume(NamedTuple):
-    """How a program goes on: the words of its command then; and what it has printed when it is stopped, if anything."""
+    """How to resume a program: the words of the resume command, and the printed pattern at which to stop, if any."""
 
     words: list[str]
     stop_at: re.Pattern | None = None
 
 
 class Interruption(NamedTuple):
-    """One stop: its signal, what was printed or how many seconds had passed, and what then differs at the end.
+    """One stop: its signal, its moment in words, and the difference at the end after resuming.
 
-    `difference` is None if the program ended before it could be stopped; `seconds` is how long it went on, `kept` is
-    whether it had left a checkpoint, where it is known to leave one. `late` is whether it then saved no more: perhaps
-    nothing was left to train. `anew` is whether it then printed again what it had printed before; None if it prints
-    nothing that shows it.
+    `difference` is None if the program ended before it could be stopped. `seconds` is the time of the resumed run.
+    `kept` is whether the program had left a checkpoint in a known place. `late` is whether it then saved nothing more:
+    perhaps nothing was left to train. `anew` is whether it then printed again what it had printed before; None if its
+    output does not show this.
     """
 
     signal: str
@@ -105,14 +105,14 @@ class Interruption(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether it went on from a checkpoint, as far as it is known."""
+        """Whether the program resumed from a checkpoint, as far as known."""
         return self.kept and not self.late and not self.anew
 
 
 class Omission(NamedTuple):
-    """A state that is forgotten: what it is, the line that makes it or draws from it, what to do, and its values.
+    """A state that is forgotten: its name, the line that makes it or draws from it, the remedy, and its values.
 
-    `drawn` and `saved` are the lines that draw from it first, and that save without it.
+    `drawn` is the line that first draws from it; `saved` is the line that saves without it.
     """
 
     what: str
@@ -127,7 +127,7 @@ class Omission(NamedTuple):
 
 
 class Resumed(NamedTuple):
-    """All stops, and what is forgotten if one of them changes the end; or why that is not known."""
+    """All stops, and the forgotten states if a stop changes the end, or why they are not known."""
 
     interruptions: list[Interruption]
     omissions: Sequence[Omission] = ()
@@ -135,13 +135,13 @@ class Resumed(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether the program went on from a checkpoint at least once, and always came to the same end."""
+        """Whether the program resumed from a checkpoint at least once, and always ended the same."""
         tried = [each for each in self.interruptions if each.difference]
         return any(each.counts for each in tried) and not any(each.difference.files for each in tried)
 
 
 def check(runs: TrialRuns, how: Resume, control: Outcome) -> Resumed:
-    """Stop a program, have it go on, and compare its end with that of a run that nothing stopped."""
+    """Stop a program, resume it, and compare its end with that of a run that nothing stopped."""
     seconds = min(runs.seconds[:2])
     if how.stop_at:
         stops = [Stop(signal.SIGTERM, 0, how.stop_at), Stop(signal.SIGKILL, ANYWHERE * SOON * seconds, how.stop_at)]
@@ -184,10 +184,10 @@ def _at(stop: Stop, seconds: float) -> str:
 
 
 def printed_again(whole: str, before: str, resumed: str) -> bool | None:
-    """Whether a run that went on printed a series again from its beginning; None if the stop fell into no series.
+    """Whether a resumed run printed a series again from its beginning; None if the stop interrupted no series.
 
-    A series is lines that are alike but for their numbers, such as one for each epoch. What is printed before training,
-    or only after it, is none that a stop cuts.
+    A series consists of lines that differ only in their numbers, such as a line per epoch. It is interrupted if some of
+    its lines, but not all, were printed before the stop.
     """
     logs = [list(map(_last_state, log.split("\n"))) for log in (whole, before, resumed)]
     lengths, lengths_before = (
@@ -198,16 +198,16 @@ def printed_again(whole: str, before: str, resumed: str) -> bool | None:
 
 
 def _last_state(line: str) -> str:
-    """What stands of a line at last, such as the end of a progress bar, without what looks like a time."""
+    """The final text of a line, such as the end of a progress bar, without parts that look like times."""
     kept = PAIR.sub(lambda match: "" if is_time(match[1]) else match[0], line.strip().rpartition("\r")[2])
     return TIMES.sub("", kept)
 
 
-# What it forgets
+# Forgotten states
 
 
 def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[list[Omission], str]:
-    """All that a program forgets, the likeliest cause first; and why nothing is known, if so."""
+    """The states that a program forgets, the likeliest cause first; and the reason if nothing is known."""
     most = f", at most about {span(OBSERVED_RUNS * max(runs.seconds))}" if runs.seconds else ""
     print(f"it is observed to see what it forgets: {OBSERVED_RUNS} more runs, until a save{most}", file=sys.stderr)
     try:
@@ -226,7 +226,7 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
 
 
 def _observed(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[_Seen, _Seen, _Seen]:
-    """What two processes that save write, and one that resumes; None without a save in a loop."""
+    """The states of two processes that save, and of one that resumes; None without a save in a loop."""
     for saves, pattern in dict.fromkeys([(MOST_SAVES, stop_at), (MOST_SAVES, None), (1, None)]):
         task = {"resumes": False, "saves": saves, "stop_at": pattern}
         first, second = (f"saved-{saves}{'-at' if pattern else ''}-{number}" for number in (1, 2))
@@ -238,7 +238,7 @@ def _observed(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
 
 
 def _written(runs: TrialRuns, name: str, task: Mapping[str, Any], words: Sequence[str] | None = None) -> _Seen:
-    """The state that an observed process writes, which ends there; the command that resumes has words of its own."""
+    """Run an observed process until it writes its state and ends; return the state. `words` is the resume command."""
     state = _state(runs, f"{name}-resumed" if words else name)
     state.parent.mkdir(parents=True, exist_ok=True)
     known = {
@@ -252,7 +252,7 @@ def _written(runs: TrialRuns, name: str, task: Mapping[str, Any], words: Sequenc
     try:
         runs.execute(name, words=words, task={**known, **task}, goes_on=words is not None)
     except BadInput:
-        # It ends before its time: who has started it may fail, and that is no matter.
+        # The observer ends the process early, so the program that started it may fail: that does no harm.
         if not state.exists():
             raise
     return json.loads(state.read_text()) if state.exists() else None
@@ -263,8 +263,8 @@ def _state(runs: TrialRuns, name: str) -> Path:
 
 
 def compared(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mapping[str, Any]) -> list[Omission]:
-    """What differs after resuming, by the object that has it."""
-    # Who trains up to the same place again has not skipped it: then the first time counts.
+    """The forgotten states, grouped by the object that has them."""
+    # The states at the first arrival and at the same position in the loops: the one with fewer differences counts.
     differing = [(_differing(saved, again, state), state) for state in went_on["states"].values()]
     paths, resumed = min(differing, key=lambda each: len(each[0]))
     drawn = went_on["drawn"]
@@ -286,13 +286,13 @@ def compared(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mappin
 
 
 def _differing(saved: Mapping[str, Any], again: Mapping[str, Any], resumed: Mapping[str, Any]) -> list[str]:
-    """The paths of what is forgotten: other values after resuming, which two processes that saved have in common."""
+    """The paths of forgotten values: equal in the two processes that saved, and different after resuming."""
     found = []
     for path, (kind, digest, *_) in saved["leaves"].items():
         other, same = resumed["leaves"].get(path), again["leaves"].get(path)
         if other is None or same is None or same[1] != digest or other[1] == digest:
             continue
-        # A number that no loop changes says where the training began.
+        # A number that no loop changes may only record where the training began.
         if kind == kinds.NUMBER and path.isidentifier() and path not in saved["changed"]:
             continue
         found.append(path)
@@ -326,13 +326,13 @@ def _omission(
 
 
 def _made(owner: str, saved: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Where a variable or an attribute is assigned first: the last name of its path that is assigned anywhere."""
+    """The first assignment of a variable or attribute: that of the last name in its path that is assigned anywhere."""
     names = [] if owner in GLOBAL else re.findall(r"[A-Za-z_]\w*", owner)
     for number, name in reversed(list(enumerate(names))):
         kind = ast.Attribute if number else ast.Name
         file, first, last = saved["scopes"].get(name, ("", 0, 0)) if not number else ("", 0, 0)
         nodes = [
-            # An attribute rather than a variable of its name; a variable rather of its own function, or of a module.
+            # Prefer nodes of the name's own kind (attribute or variable), then a variable within its own function.
             (not isinstance(node, kind), not (place == file and first <= node.lineno <= last), node, place)
             for place in saved["files"]
             for node in ast.walk(_tree(place))
@@ -354,7 +354,7 @@ def _tree(file: str) -> ast.AST:
 
 
 def _short(file: str) -> str:
-    """A file as a person would write it."""
+    """The name of a file, relative to the current folder if it is below it."""
     path = Path(file)
     return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else str(path)
 
@@ -363,11 +363,11 @@ def _place(file: str, line: int) -> str:
     return f"{_short(file)}:{line}: {code_of(file, line)}"
 
 
-# For people
+# Text
 
 
 def as_text(resumed: Resumed, noise: int | None) -> list[str]:
-    """The verdict for people."""
+    """The verdict as lines of text."""
     rows = [("stopped at", "by", "went on for", "at the end", "of a new seed's effect")]
     for each in resumed.interruptions:
         ran = "" if each.seconds is None else span(each.seconds)

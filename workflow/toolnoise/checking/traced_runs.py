@@ -1,4 +1,4 @@
-"""Where two runs of a program part: PyTorch's operations are recorded one by one, and the records are compared."""
+"""Find where two runs of a program diverge: record PyTorch's operations one by one, and compare the records."""
 
 import itertools
 import json
@@ -11,12 +11,12 @@ from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import code_of
 from toolnoise.checking.trial_runs import UNCOMPILED, TrialRuns
 
-PAIRS = 2  # of runs that record the same, until it is believed
+PAIRS = 2  # pairs of runs to record at most, if all their operations are equal
 NOTHING = "nothing was recorded: the program is not run by Python, or by one that ignores PYTHONPATH (-I, -E, -S)"
 
 
 class Operation(NamedTuple):
-    """One operation: what it is, the user's line, the digests of its results, and what went into it."""
+    """One operation: its name, the user's line, digests of its results, and details such as digests of its inputs."""
 
     name: str
     file: str
@@ -26,10 +26,10 @@ class Operation(NamedTuple):
 
 
 class Parting(NamedTuple):
-    """Where two runs part: `index` is the number of the operation from 0, of `count`.
+    """The first operation that differs between two runs: `index` counts from 0, out of `count` operations.
 
-    Without a name, `says` is all that is known. `equal_results` is whether the recorded runs ended equal: recording has
-    hidden the difference, or chance.
+    Without an index, only `says` is known. `equal_results` is whether the recorded runs ended equal: then recording hid
+    the difference, or the runs differ only sometimes.
     """
 
     says: str
@@ -46,7 +46,7 @@ class Parting(NamedTuple):
 
 
 def locate(runs: TrialRuns) -> Parting:
-    """Record pairs of runs until one shows where they part."""
+    """Record up to PAIRS pairs of runs until one pair differs, and return where its runs diverge."""
     for pair in range(PAIRS):
         (outcome, record), (other_outcome, other) = (_traced(runs, f"trace-{2 * pair + number}") for number in (1, 2))
         alike = not differences.between(outcome, other_outcome).files
@@ -58,31 +58,31 @@ def locate(runs: TrialRuns) -> Parting:
 
 
 def _traced(runs: TrialRuns, name: str) -> tuple[Outcome, Path]:
-    """A run that is recorded, and its record; there is none if nothing was recorded."""
+    """Run the program with recording; the file of the record is missing if nothing was recorded."""
     record = (runs.folder / f"{name}.jsonl").resolve()
     return runs.run(name, task={"observer": "operations", "file": str(record)}, more=UNCOMPILED), record
 
 
 def lines_of(record: Path, kind: str) -> Iterator[list[Any]]:
-    """The lines of one kind in a record: what was written, and last what else is known of it."""
+    """The lines of one kind in a record, as lists: first the compared values, and last the details."""
     for line in _raw_lines(record, kind):
         yield [*json.loads(line[0])[1:], json.loads(line[1])]
 
 
 def _raw_lines(record: Path, kind: str) -> Iterator[tuple[str, str]]:
-    """What is compared of each line of one kind, and the rest."""
+    """Each line of one kind, as two texts: the compared values, and the details, which are not compared."""
     if not record.is_file():
         return
     with record.open(encoding="utf-8") as file:
         for line in file:
             what, _, about = line.partition("\t")
-            # The last line of a program that was killed may have no end.
+            # If the program was killed, its last line may be incomplete.
             if what.startswith(f'["{kind}"') and about.endswith("\n"):
                 yield what, about
 
 
 def _compared(record: Path, other: Path, *, alike: bool) -> Parting:
-    """The first operation that two runs do not have in common."""
+    """Compare two records, and return the first operation that differs."""
     if not record.is_file() or not other.is_file():
         return Parting(NOTHING, 0, alike)
     count, first = 0, None
@@ -103,7 +103,7 @@ def _compared(record: Path, other: Path, *, alike: bool) -> Parting:
 
 
 def explain(a: Operation | None, b: Operation | None, index: int) -> str:
-    """What is known of two operations of one number that differ; None is one that a run has not made."""
+    """Explain why two operations with the same index differ; one of them is None if its run has ended before."""
     if a is None or b is None:
         return f"one run does it, and the other has ended after {index:,} operations"
     if a[:3] != b[:3]:
@@ -126,7 +126,7 @@ def explain(a: Operation | None, b: Operation | None, index: int) -> str:
 
 
 def as_text(parting: Parting) -> list[str]:
-    """Where two runs part, for people."""
+    """Where two runs diverge, as lines of text."""
     recorded = f" (recorded: {', '.join(parting.versions)})" if parting.versions else ""
     if parting.index is None:
         lines = [f"Where the runs part{recorded}: {parting.says}."]

@@ -1,7 +1,7 @@
-"""Runs of one command, each with an outcome's folder of another name, and what they leave for the next one to read.
+"""Runs of one command, each with its own outcome folder, and the files that a run leaves for the next one to read.
 
-A program need not know of the contract: files that it writes are copied after each run, and numbers that it prints are
-read. A package of ours (checking/injected) may run in its own interpreter, and observe it.
+A program need not follow the contract: files that it writes are copied after each run, and numbers that it prints are
+read. The package checking/injected can run in the program's own interpreter to observe it.
 """
 
 import functools
@@ -27,21 +27,21 @@ from toolnoise.checking.launch import Stop
 from toolnoise.checking.outcome import Outcome
 from toolnoise.formulas import outcome_files
 
-# Seconds between runs: seeds from the clock often have whole ones, and must show.
+# Seconds between runs: a seed from the clock often counts whole seconds, and must differ between runs.
 PAUSE = 1
 MOST_FILES = 20_000
 PACKAGE, INJECTED = Path(__file__).with_name("injected"), "toolnoise_injected"
-# Compiled functions would be read from rewritten code, and their operations would not run one by one.
+# A compiler would read the rewritten code, and compiled operations would not run one by one.
 UNCOMPILED = {"TORCH_COMPILE_DISABLE": "1", "TORCHDYNAMO_DISABLE": "1"}
-# In a pattern, what gives its number no name: \s and the like, and the s of Cohen's kappa.
+# Parts of a pattern that do not belong to the name of its number: escapes such as \s, and the s of Cohen's kappa.
 NAMELESS = re.compile(r"\\[A-Za-z]|['\u2019]s\b|\W")
 WHOLE = re.compile(r"(?:[0-9]*\.)?[0-9]+(?:[eE][-+]?[0-9]+)?")
 
 
 class Wanted(NamedTuple):
-    """The files that a program writes, with placeholders, and the numbers that it prints, as patterns by name.
+    """The results to compare: names of files, with placeholders, and patterns of printed numbers, by name.
 
-    `checkpoints` are files that it would go on from: there are none when a run starts anew.
+    `checkpoints` are files from which the program would resume; they are removed before each new run.
     """
 
     files: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ NOTHING = Wanted()
 
 
 def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[str] = ()) -> Wanted:
-    """What to compare, from the command line, and what to remove."""
+    """Check the command line's files and patterns to compare, and the checkpoints to remove."""
     for name in checkpoints:
         if Path(name).exists():
             raise BadInput(name, "", "is there already, and is removed before each run", "another place for yours")
@@ -84,7 +84,7 @@ def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[
 
 
 class TrialRuns:
-    """Runs of one command, at most `limit` seconds each, with all that they leave in a folder."""
+    """Runs of one command, for at most `limit` seconds each; all outcomes and logs go to `folder`."""
 
     def __init__(self, words: Sequence[str], limit: float, wanted: Wanted, folder: Path) -> None:
         self.words, self.limit, self.wanted, self.folder = words, limit, wanted, folder
@@ -93,7 +93,7 @@ class TrialRuns:
         self.secret = command_words.variables(words, "command line")
 
     def run(self, name: str, *varying: str, **how: Any) -> Outcome:
-        """Run it to its end, as `execute` does, and return its outcome."""
+        """Run the command by `execute`, and return the outcome."""
         paths = list(map(Path, command_words.filled(self.wanted.files, self._values(name, varying))))
         before, started = launch.stamps(paths), time.time()
         self.execute(name, *varying, **how)
@@ -115,10 +115,10 @@ class TrialRuns:
         stop: Stop | None = None,
         goes_on: bool = False,
     ) -> int | None:
-        """Run it with the seeds of Control, and see it to its end; the signal that stopped it, if one did.
+        """Run the command with the seeds of Control until it ends; return the signal that stopped it, or None.
 
-        A source that varies has another seed. It may have other words, and more variables; be observed as a task says;
-        be stopped; and go on in the place of a run that was stopped.
+        Each source in `varying` has another seed. `words` replace the command, `more` adds environment variables,
+        `task` sets up an observer, `stop` stops the run, and `goes_on` resumes a stopped run of that name.
         """
         if not goes_on:
             self.wanted.forget()
@@ -147,11 +147,11 @@ class TrialRuns:
         return number
 
     def checkpoints(self, name: str) -> list[Path]:
-        """Where a run leaves its checkpoints, as far as it is known."""
+        """The known places in which a run leaves its checkpoints."""
         return [*map(Path, self.wanted.checkpoints), self._place("checkpoints", name)]
 
     def say_what_follows(self, most: int) -> None:
-        """Say how many runs follow at most, and how long they may take."""
+        """Print how many more runs follow at most, and how long they may take."""
         longest = max(self.seconds, default=0) + PAUSE
         _say(f"the program is observed to find out why: at most {most} more runs, at most about {span(most * longest)}")
 
@@ -211,15 +211,15 @@ def _beat(name: str, seconds: float, line: str) -> None:
 
 
 def _which(name: str, number: int) -> str:
-    """A run by its name and its number."""
+    """The name and the number of a run, for messages."""
     numbers = {1: "the first run", 2: "the second run, with the same seeds"}
     return f"{name} ({numbers.get(number, f'run {number}')})"
 
 
 def injected(folder: Path, name: str, task: Mapping[str, Any]) -> dict[str, str]:
-    """The variables with which a program is observed as a task says; the package is copied to a folder once.
+    """Copy the injected package to a folder, once, and return the variables by which a program is observed.
 
-    Not by a loader of resources: the program's own interpreter needs files.
+    The package has to lie there as files, since the program's own interpreter imports it.
     """
     if not (folder / INJECTED).exists():
         shutil.copytree(PACKAGE, folder / INJECTED, ignore=shutil.ignore_patterns("__pycache__"))
@@ -230,11 +230,11 @@ def injected(folder: Path, name: str, task: Mapping[str, Any]) -> dict[str, str]
     return {"PYTHONPATH": path, TASK: str(file.resolve())}
 
 
-# What a run leaves that is compared
+# Results of a run that are compared
 
 
 def copy_written(path: Path, copied: Path, before: Mapping[Path, tuple[int, int]], log: Path) -> None:
-    """Copy a file that a run wrote; it had a stamp before, if it was there."""
+    """Copy a file that a run wrote; `before` has its stamp from before the run, if it existed."""
     if path.is_dir():
         raise BadInput(path, "", "is a folder", "a file that each run writes, such as one in it")
     if launch.stamps([path]).get(path) in (None, before.get(path)):
@@ -245,7 +245,7 @@ def copy_written(path: Path, copied: Path, before: Mapping[Path, tuple[int, int]
 
 
 def numbers_in(log: Path, wanted: Wanted) -> dict[str, float]:
-    """The numbers that a run printed last, by name."""
+    """The last number that a run printed for each pattern, by name."""
     text = log.read_text(errors="replace")
     return {name: _number(pattern, text, log) for name, pattern in wanted.metrics}
 
@@ -268,32 +268,32 @@ def _number(pattern: re.Pattern, text: str, log: Path) -> float:
     return value
 
 
-# What a run leaves in the folder that it is started in
+# Files that a run leaves in its working folder
 
 
 def files_here() -> set[str]:
-    """All files below the folder that a program is started in, but for those in hidden folders."""
+    """At most MOST_FILES files below the program's working folder, without hidden and package folders."""
     return set(map(str, itertools.islice(outcome.files_below(Path()), MOST_FILES)))
 
 
 class LeftFiles(NamedTuple):
-    """Files that were not there before the first run, but for those that are compared."""
+    """Files that the first run created, except those that are compared."""
 
     names: list[str]
 
     @classmethod
     def since(cls, before: set[str], compared: Sequence[str]) -> Self:
-        """What is there now and was not before; a file that was there is the user's own."""
+        """The files that exist now and did not exist before; older files are the user's own."""
         return cls(sorted(files_here() - before - {str(Path(name)) for name in compared}))
 
     def has(self, text: str) -> bool:
-        """Whether a text names one of the files, or the folder that it is in."""
+        """Whether a text names one of the files, or a folder above one."""
         path = Path(text)
         files = map(Path, self.names)
         return bool(path.name) and any(path.name == file.name or path in file.parents for file in files)
 
     def run_without(self, runs: TrialRuns) -> Outcome | None:
-        """Run the program while the files are elsewhere, and put back those that the run has not written."""
+        """Run the program without the files, and put back those that it has not written; None if the program fails."""
         aside = runs.folder / "aside"
         moved = [(Path(name), aside / str(number)) for number, name in enumerate(self.names) if Path(name).is_file()]
         aside.mkdir(exist_ok=True)
@@ -311,6 +311,6 @@ class LeftFiles(NamedTuple):
 
 
 def few_of(names: Sequence[str]) -> str:
-    """A few names of many."""
+    """The first two names, and the number of further ones."""
     more = f" and {len(names) - 2} more files" if len(names) > 2 else ""
     return f"{', '.join(names[:2])}{more}" if more else " and ".join(names)

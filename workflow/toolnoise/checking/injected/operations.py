@@ -1,9 +1,9 @@
-"""PyTorch's operations, forward and backward, each with a digest of its results.
+"""Record PyTorch's operations, forward and backward, each with a digest of its results.
 
-A file has an operation a line: what it is and gave, as JSON, and after a tab what it was given, which two records may
-differ in. Memory that torch.empty leaves as it was has no digest until an operation has written all of it: on its own
-it makes no difference. Operations of threads that the program starts are not recorded, since they have no order of
-their own.
+The file has one operation per line: its name, place and results as JSON, and after a tab its inputs, which are not
+compared. Memory from torch.empty has no digest until an operation has written all of it, since uninitialised memory
+alone makes no difference. Operations of threads that the program starts are not recorded, since their order is not
+fixed.
 """
 
 import atexit
@@ -23,7 +23,7 @@ from toolnoise_injected.values import array_of, crc_of
 
 MOST = 1_000_000  # operations
 EMPTY = ("empty", "new_empty", "resize_")
-# Their outputs are not results, or only the first one is.
+# Operations whose outputs are no results, and those of which only the first output is a result.
 SILENT = ("aten.detach.", "aten.alias.", "profiler.", "prim.", "aten.is_pinned.", "aten._pin_memory.")
 ONE_OUTPUT = ("_embedding_bag", "mkldnn_rnn_layer", "_cudnn_rnn", "scaled_dot_product", "_batch_norm")
 UNINITIALISED = "uninitialised"
@@ -32,7 +32,7 @@ SHOWN, LONGEST = 60, 1000  # characters of a value, and elements of a list that 
 
 
 def start(task: Mapping[str, Any]) -> None:
-    """Record this process, if it is the first one of the program that computes; ranks other than 0 are not recorded."""
+    """Record this process if it is the program's first one that computes; ranks other than 0 are not recorded."""
     if os.environ.get("RANK", "0") == "0":
         log = _Log(task["file"])
         os.register_at_fork(before=log.flush, after_in_child=log.stop)
@@ -50,7 +50,7 @@ class _Log:
         self.count, self.is_on = 0, True
 
     def operation(self, name: str, result: str, place: Place, about: Mapping[str, Any]) -> None:
-        """Record an operation, the digests of what came out of it, and what went into it."""
+        """Record an operation, the digests of its results, and its inputs."""
         with self._lock:
             if self._file is None:
                 self._claim()
@@ -61,7 +61,7 @@ class _Log:
                 self.end()
 
     def write(self, *parts: Any, about: Any = None) -> None:
-        """Write a line, or keep it until this is the process that is recorded."""
+        """Write a line, or hold it back until this process has its first operation."""
         line = f"{json.dumps(parts)}\t{json.dumps(about)}\n"
         if self._file is None:
             self._waiting.append(line)
@@ -69,7 +69,7 @@ class _Log:
             self._file.write(line)
 
     def _claim(self) -> None:
-        """Be the process that is recorded: the first one with an operation, and not one that only starts another."""
+        """Make this the recorded process if it is the first with an operation; one that only starts others has none."""
         try:
             self._file = open(self._path, "x", encoding="utf-8")  # noqa: SIM115 (until the process ends)
             self._file.writelines(self._waiting)
@@ -77,21 +77,21 @@ class _Log:
             self.stop()
 
     def flush(self) -> None:
-        """Write what is left, as before a fork, after which it would be written twice."""
+        """Write buffered lines, as before a fork, after which they would be written twice."""
         if self._file is not None and self.is_on:
             self._file.flush()
 
     def failed(self, what: str, error: Exception) -> None:
-        """Stop: the program must go on, whatever a recorder does not know."""
+        """Stop recording after an error of the recorder, so that the program goes on."""
         self.write("note", f"recording stopped after {self.count:,} operations, at {what}: {error!r}")
         self.end()
 
     def stop(self) -> None:
-        """Record nothing more, as in a process that was forked."""
+        """Record nothing more, as in a forked process."""
         self.is_on = False
 
     def end(self) -> None:
-        """The end of the process."""
+        """End the record; without any operation, write it if no other process has."""
         if self.is_on and os.getpid() == self._process:
             if self._file is None:
                 self._claim()
@@ -100,7 +100,7 @@ class _Log:
 
 
 class _Operation(NamedTuple):
-    """What is known of an operation: `written` are the arguments that it writes, by place and name."""
+    """The properties of an operation; `written` are the arguments that it overwrites, by position and name."""
 
     name: str
     is_silent: bool = False
@@ -115,7 +115,7 @@ def _hook(log: _Log, torch: ModuleType) -> None:
     """Record the main thread's operations from now on."""
     log.write("version", f"torch {torch.__version__}")
     try:
-        # Without it, there are no bits to compare.
+        # Without NumPy, there are no bits to compare.
         importlib.import_module("numpy")
         kind = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
         recorder = _Recorder(torch, log)
@@ -133,7 +133,7 @@ def _hook(log: _Log, torch: ModuleType) -> None:
 
 
 def _hook_loader(recorder: "_Recorder", log: _Log) -> None:
-    """Record batches in the order in which they are used, which is not that in which workers send them."""
+    """Record batches in the order in which they are used, not in the order in which workers send them."""
     loader = importlib.import_module("torch.utils.data.dataloader")
     following = loader._BaseDataLoaderIter.__next__
 
@@ -158,7 +158,7 @@ class _Recorder:
         self._torch, self._log, self.is_left_out = torch, log, False
         self._known: dict[Any, _Operation] = {}
         self._forward: dict[int, Place] = {}
-        # By storage that nothing has filled; a weak reference keeps its number from being used again.
+        # Uninitialised storages by address; a weak reference keeps the address from being used again.
         self._empty: dict[int, Any] = {}
         self._weak = importlib.import_module("torch.multiprocessing.reductions").StorageWeakRef
         self._sequence, self._task = torch.autograd._get_sequence_nr, torch._C._current_graph_task_id
@@ -171,7 +171,7 @@ class _Recorder:
             return func(*args, **kwargs)
         about: dict[str, Any] = {}
         try:
-            # The arguments that are no tensors go by their texts.
+            # Arguments that are no tensors are recorded as texts.
             texts = [text for value in [*args, *kwargs.values()] if (text := _text(value)) is not None]
             inputs = [self.digest(tensor) for tensor in self.tensors_in((args, kwargs))]
             about = {"inputs": inputs, "numbers": texts, "draw": operation.is_draw}
@@ -231,7 +231,7 @@ class _Recorder:
                 yield from self.tensors_in(part)
 
     def _note(self, tensor: Any, *, is_empty: bool, is_new: bool) -> None:
-        """Note whether memory is uninitialised. An operation that writes a part of it leaves the rest so."""
+        """Note whether memory is uninitialised; it stays so if an operation writes only a part of it."""
         storage = self._storage(tensor)
         if storage is None:
             return
@@ -245,7 +245,7 @@ class _Recorder:
         try:
             return tensor.untyped_storage()
         except RuntimeError:
-            # Sparse tensors have none, nor have tensors within torch.func.
+            # Sparse tensors and tensors within torch.func have no storage.
             return None
 
     def digest(self, tensor: Any) -> str:
@@ -259,11 +259,11 @@ class _Recorder:
             return about
         try:
             if tensor.numel() * tensor.element_size() > storage.nbytes():
-                # One that was expanded: each element once.
+                # An expanded tensor is read with each element once.
                 tensor = tensor[tuple(slice(1) if step == 0 else slice(None) for step in tensor.stride())]
             array = array_of(tensor, float("inf"))
         except RuntimeError:
-            # As of tensors within torch.func.
+            # Tensors within torch.func raise it, for example.
             return about
         return about if array is None else f"{crc_of(array):08x}{about}"
 

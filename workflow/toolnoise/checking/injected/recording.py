@@ -1,9 +1,9 @@
-"""What the rewritten code calls: it makes the call, and writes down digests of its inputs and of its result.
+"""The functions that rewritten code calls: they make the call, and record digests of its inputs and of its result.
 
-A process writes one file, a JSON list a line. A place that is called often is recorded ever more seldom, at the same
-turns in each run, and after OFTEN turns no longer; nor are the steps of a loop then, but for its branches. In later
-runs, the values of some places are kept, and in yet others they take the place of the results: only where the inputs
-are the same, so that a place counts for what arises in it and not before it.
+Each process writes one file, with a JSON list per line. A place is recorded at its first turns, then while there is
+time, and else at powers of two. After OFTEN turns, it is no longer recorded, nor are the steps of a loop, but its
+branches are. In later runs, the values of some places are kept, and in further runs they replace the results: only if
+the inputs are the same (or `by_turn`), so that a place counts for the differences that arise in it.
 """
 
 import atexit
@@ -37,9 +37,9 @@ from toolnoise_injected.values import (
     state_of,
 )
 
-ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are while there is time
-# The share of the time of the process that recording may take, and the first seconds of it. Those are the processor's:
-# while it waits for others on a busy machine, nothing is seen.
+ALWAYS, OFTEN = 32, 2000  # turns of a place that are always recorded, and that are recorded while there is time
+# The share of the process's time that recording may take, and the seconds that it may take in any case. These are CPU
+# seconds: waiting for other processes on a busy machine does not count.
 SHARE, FREE = 0.15, 0.2
 ORDERED = frozenset(
     {list, tuple, range, dict, str, bytes, bytearray, type({}.keys()), type({}.values()), type({}.items())}
@@ -51,19 +51,19 @@ MOST_FIXED = 200_000  # turns of a place whose results are kept or forced
 SHOWN = 60  # characters of a value
 MUTABLE = (list, dict, set, bytearray)
 START = "start"
-# What is kept of a result whose parts cannot be: no parts, no changed arguments, and no states of generators.
+# Kept instead of a result that cannot be pickled: no parts, no changed arguments, and no states of generators.
 NOTHING = ([], [], {}, None)
-# Before the name of what a loop walks through.
+# The prefix of the names of a loop's steps.
 STEP = "next "
 
-# The files whose functions are not recorded themselves: what they call is.
+# Rewritten files: calls of their functions are not recorded, but the calls within these functions are.
 rewritten_files: set[str] = set()
 _turns: dict[str, int] = {}
-# Loops, and calls, that are made so often that they are no longer recorded; and calls that may end a loop, which are
-# counted all the same.
+# Loops and calls that are made so often that they are no longer recorded, and calls that may end a loop, which are
+# always counted.
 hot: set[str] = set()
 _answers: set[str] = set()
-# The places whose results are kept or forced: at each turn.
+# Places whose results are kept or forced; they are recorded at each turn, up to MOST_FIXED.
 _fixed: set[str] = set()
 _local = threading.local()
 _numbers = itertools.count(1)
@@ -71,7 +71,7 @@ _owners: dict[int, tuple[int, Callable[[], Any] | None]] = {}
 
 
 class _Log:
-    """What one process writes."""
+    """The record of one process."""
 
     def __init__(self, task: Mapping[str, Any]) -> None:
         self.folder = task["folder"]
@@ -82,13 +82,13 @@ class _Log:
         self.children, self.counted = 0, False
         self._seen_globals: set[str] = set()
         words = getattr(sys, "orig_argv", sys.argv)
-        # What the process runs names it; its arguments may be other ones in each run.
+        # The file is named by the program that the process runs; its arguments may differ between runs.
         first = next((number for number, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)
         self.open(f"{zlib.crc32(' '.join(words[1 : first + 1]).encode()):08x}")
         self.write("process", digest(words))
 
     def open(self, key: str) -> None:
-        """Start a file; of processes with the same command, the first one has the first name."""
+        """Start a file; processes with the same command are numbered in the order in which they start."""
         for number in range(100_000):
             self.key = f"{key}-{number}"
             try:
@@ -105,7 +105,7 @@ class _Log:
             self._read_pins()
 
     def write(self, *parts: Any) -> None:
-        """Write a line at once: a process may be killed."""
+        """Write a line at once, since a process may be killed."""
         with contextlib.suppress(OSError):
             # A program may close all files, and open its own in their place.
             if os.fstat(self._file).st_ino == self._inode:
@@ -118,23 +118,23 @@ class _Log:
             self.write("turns", dict(_turns))
 
     def count_time(self, began: float, worked: float) -> None:
-        """Count the time that recording has taken since a moment."""
+        """Count the wall time and CPU time that recording has taken since a moment."""
         self.spent += time.perf_counter() - began
         self.worked += time.thread_time() - worked
 
     def fork(self) -> None:
-        """Go on in a process that was forked."""
+        """Start a new record in a forked process."""
         os.close(self._file)
         _turns.clear()
-        # Python seeds its generator anew.
+        # Python seeds its generator anew after a fork.
         self._seen_globals.discard("random")
         self.counted, self.spent, self.worked, self.began = False, 0.0, 0.0, time.perf_counter()
         self.open(f"{self.key}.{self.children}")
         with contextlib.suppress(KeyError, AttributeError):
-            # A worker of multiprocessing ends without what atexit calls.
+            # A worker of multiprocessing ends without calling atexit functions.
             sys.modules["multiprocessing.util"].Finalize(None, self.end, exitpriority=0)
 
-    # Values that are kept, and that are forced. They are read by the program that wrote them, from our own folder.
+    # Values that are kept and forced. The program that wrote them reads them, from the folder of this check.
 
     def _store(self) -> str:
         return os.path.join(os.path.dirname(self.folder), "values")
@@ -146,13 +146,13 @@ class _Log:
         try:
             data = pickle.dumps(parts)
         except Exception:
-            # A turn without a value counts as one, too.
+            # A turn whose value cannot be pickled still counts as a turn.
             data = pickle.dumps((*parts[:2], NOTHING))
         self._values.write(data)
         self._values.flush()
 
     def _read_pins(self) -> None:
-        # With one value for all, it does not matter which process it comes from.
+        # With one value for all turns, it may come from any process.
         names = sorted(os.listdir(self._store())) if self.is_constant else [f"{self.key}.pickle"]
         for name in names:
             with contextlib.suppress(OSError, EOFError), open(os.path.join(self._store(), name), "rb") as file:
@@ -164,7 +164,7 @@ class _Log:
                         self._pins[place, None].append(value)
 
     def pin(self, place: str, inputs: int) -> list[Any]:
-        """The value that a place had in the kept run, at this turn with these inputs; none if it had none."""
+        """A list with the value that a place had in the kept run, at this turn with these inputs, or an empty list."""
         key = place, None if self.by_turn else inputs
         turn, self._used[key] = self._used[key], self._used[key] + 1
         if self.is_constant:
@@ -172,7 +172,7 @@ class _Log:
         return self._pins[key][turn : turn + 1]
 
     def start_globals(self) -> None:
-        """Keep, or force, the state that global generators have at the start."""
+        """Keep or force the states of global generators at the start."""
         for name, generator in global_generators().items():
             if name in self._seen_globals:
                 continue
@@ -188,7 +188,7 @@ _log: Any = None
 
 
 def start(task: Mapping[str, Any]) -> None:
-    """Record this process, and those that are forked from it."""
+    """Record this process and processes that are forked from it."""
     global _log
     _log = _Log(task)
     atexit.register(_log.end)
@@ -214,21 +214,21 @@ def _is_users(function: Any) -> bool:
 
 
 def _is_due(place: str, turn: int) -> bool:
-    """Whether this turn of a place is recorded: all of the first, then while there is time, then ever fewer."""
+    """Whether this turn of a place is recorded: first turns and powers of two always, others while there is time."""
     if turn <= ALWAYS or not turn & (turn - 1) or (turn <= MOST_FIXED and place in _fixed):
         return True
     return turn <= OFTEN and (_log.worked < FREE or _log.spent < SHARE * (time.perf_counter() - _log.began))
 
 
 def _is_recorded(place: str) -> bool:
-    """Whether what happens at a place now is recorded; it is counted."""
+    """Count a turn of a place, and return whether it is recorded."""
     _turns[place] = turn = _turns.get(place, 0) + 1
     return not getattr(_local, "busy", False) and _is_due(place, turn)
 
 
 def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
-    """Make a call of the user's code."""
-    # A place in a loop comes here each time: what most often decides stands first.
+    """Make a call for the user's code, and record it if its turn is recorded."""
+    # Each turn of a loop comes here, so the most frequent case stands first.
     if place in hot:
         return function(*args, **kwargs)
     _turns[place] = turn = _turns.get(place, 0) + 1
@@ -251,14 +251,14 @@ def call(place: str, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def stepped(place: str) -> None:
-    """Count the steps of a loop."""
+    """Count a step of a loop, and stop recording it after OFTEN steps."""
     _turns[place] = turn = _turns.get(place, 0) + 1
     if turn > OFTEN and not _fixed:
         hot.add(place)
 
 
 def _give_back(function: Any) -> None:
-    """Give a function that is called very often the code that its text says: its calls have been seen often enough."""
+    """Give a function that is called very often its original code again, which is not recorded."""
     function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     if type(function) is not FunctionType or not os.path.isfile(code.co_filename):
@@ -278,7 +278,7 @@ def _give_back(function: Any) -> None:
 
 
 def _followed(place: str, value: Any) -> Any:
-    """A function that draws or reads a clock and is handed on: whoever calls it later calls the recorder."""
+    """Wrap an argument that is a function that draws or reads a clock, so that later calls of it are recorded."""
     module = getattr(value, "__module__", None)
     if module in SOURCES and callable(value) and not isinstance(value, type) and hasattr(value, "__name__"):
         return functools.partial(call, f"{place}:{value.__name__}", value)
@@ -286,7 +286,7 @@ def _followed(place: str, value: Any) -> Any:
 
 
 def iterate(place: str, values: Any) -> Any:
-    """Walk through what a loop of the user's code walks through."""
+    """Return the values for a loop of the user's code, with sets and iterators of libraries recorded."""
     kind = type(values)
     if kind in ORDERED or kind.__name__ == "ndarray":
         return values
@@ -320,7 +320,7 @@ def _items(place: str, values: Any) -> Iterator[Any]:
     finally:
         if first:
             first.end(None)
-    # What is walked through is the input of each step.
+    # The object that the loop iterates over is the input of each step.
     whole = first.owner if first else 0
     step = iterate if _walks_set(values) else next
     kind = values if hasattr(values, "__qualname__") else type(values)
@@ -337,13 +337,13 @@ def _items(place: str, values: Any) -> Iterator[Any]:
 
 
 def _result_of(value: Any) -> Any:
-    """The result of a future that has one; anything else as it is."""
+    """The result of a future that has one; any other value as it is."""
     is_future = type(value).__module__ == "concurrent.futures._base" and value.done() and not value.cancelled()
     return value.result() if is_future and value.exception() is None else value
 
 
 def _walks_set(values: Any) -> bool:
-    """Whether what is walked through gives the parts of a set, with their numbers or beside others."""
+    """Whether an iterator yields the elements of a set, alone or by `enumerate` or `zip`."""
     if type(values).__name__ not in ("enumerate", "zip", "set_iterator"):
         return False
     parts = values.__reduce__()[1]
@@ -352,7 +352,7 @@ def _walks_set(values: Any) -> bool:
 
 
 def added(place: str, value: Any) -> Any:
-    """Hand on what is added to something that threads may share."""
+    """Record and return a value that is added to something that threads may share."""
     if not _log.has_threads or not _is_recorded(place):
         return value
     _Event(place, added, (value,), {}).end(None)
@@ -360,14 +360,14 @@ def added(place: str, value: Any) -> Any:
 
 
 def awaited(place: str, value: Any) -> Any:
-    """Hand on what a coroutine has waited for."""
+    """Record and return the result of an `await`."""
     if not _is_recorded(place):
         return value
     return _Event(place, awaited, (), {}).end(value)
 
 
 class _Event:
-    """One call: what goes in is read before it, what comes out after it."""
+    """One call: its inputs are read before it, and its result after it."""
 
     def __init__(
         self, place: str, function: Callable, args: tuple, kwargs: dict[str, Any], *, owner: Any = None, name: str = ""
@@ -383,7 +383,7 @@ class _Event:
             # A type that is called is no owner.
             if owner is None and not hasattr(function, "__qualname__"):
                 owner = function
-            # Threads draw between the start and the end of a call: then its state is not what this call has made.
+            # Other threads may draw during this call: then it is not this call that has made the generator's state.
             has_own = owner is not None and not _log.has_threads and state_of(owner) is not None
             self._generator = owner if has_own else None
             self._owner_id = _number_of(owner) if owner is not None and _log.has_threads else 0
@@ -392,8 +392,8 @@ class _Event:
             self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
             self._texts = [text for each in (owner, *args) if (text := _text(each))][:2]
             name = name_in((args, kwargs))
-            # The run's own folder, or a temporary name, which count as equal; a set, whose order does not count; an
-            # argument that is a seed by its name.
+            # The arguments have the run's own folder or a temporary name, which count as equal; a set, whose order does
+            # not count; or a keyword that names a seed.
             marks = {
                 "folder": name and name == RUN,
                 "temporary": name and name != RUN,
@@ -408,7 +408,7 @@ class _Event:
             _log.count_time(*began)
 
     def end(self, result: Any, *, is_value_of: bool = True) -> Any:
-        """Write the event, and return the result, or what takes its place."""
+        """Write the event, and return the result or its replacement."""
         began = time.perf_counter(), time.thread_time()
         _local.busy = True
         try:
@@ -422,13 +422,13 @@ class _Event:
             count_as_equal(result)
         if isinstance(result, bool):
             _answers.add(self._place)
-        # How far a future is says nothing of the program; which one is ready first does.
+        # The progress of a future does not count, but the order in which futures are ready does.
         out = digest(_result_of(result) if self._name.startswith(STEP) else result)
         after = [digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]
         if after != self._parts or self._generator is not None:
             out = digest((out, after, self._generator))
         now = global_digests()
-        # A generator that came with an import in this call was not drawn from.
+        # If an import in this call made a generator, the call did not draw from it.
         before = self._globals
         drawn = {name: [before[name], now[name]] for name in before if name in now and now[name] != before[name]}
         inputs = digest((self.owner, self.inputs))
@@ -458,7 +458,7 @@ class _Event:
         return result
 
     def _keep(self, inputs: int, result: Any, after: list[int], drawn: dict, is_value_of: bool) -> None:
-        """Keep all that this call has brought: its result, changed arguments, and states of generators."""
+        """Keep all effects of this call: its result, changed arguments, and states of generators."""
         parts = parts_of(result) if is_value_of else []
         changed = [
             (number, each)
@@ -496,7 +496,7 @@ def _name(function: Callable, owner: Any) -> str:
 
 
 def _number_of(owner: Any) -> int:
-    """A number of an object that no other one gets, unlike its address. What has no weak references is kept."""
+    """A number of an object that no other object gets, unlike its address. Objects without weak references are kept."""
     number, reference = _owners.get(id(owner), (0, None))
     if reference is None or reference() is not owner:
         number = next(_numbers)
@@ -514,7 +514,7 @@ def _number_of(owner: Any) -> int:
 
 
 def _text(value: Any) -> str:
-    """A short text, or the name of a file."""
+    """The value if it is a short text or a path, or the name of an open file; else empty."""
     if type(value).__module__ == "_io":
         value = getattr(value, "name", "")
     return str(value) if isinstance(value, str | os.PathLike) and len(str(value)) <= 200 else ""
@@ -525,7 +525,7 @@ def _is_mutable(value: Any) -> bool:
 
 
 def _overwrite(value: Any, content: Any) -> None:
-    """Give an argument that a call has changed the content that it had in the kept run."""
+    """Give a changed argument the content that it had after this call in the kept run."""
     if isinstance(value, list | bytearray):
         value[:] = content
     elif isinstance(value, dict | set):
@@ -538,9 +538,9 @@ def _overwrite(value: Any, content: Any) -> None:
 
 
 def _may_replace(result: Any, value: Any) -> bool:
-    """Whether a result may be replaced: the name of a file or a folder that is there goes with it."""
+    """Whether a value may replace a result; if the result is an existing file or folder, rename that to the value."""
     if type(result) is not type(value) and not (isinstance(result, int | float) and isinstance(value, int | float)):
-        # What ended in another way, such as a search that found nothing, is another value all the same.
+        # None may replace a value of any type, or be replaced, as with a search that finds nothing in one run.
         return result is None or value is None
     if isinstance(result, str | os.PathLike) and result != value and os.path.exists(result):
         if os.path.exists(value):
@@ -550,7 +550,7 @@ def _may_replace(result: Any, value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """A short text of a value that has one."""
+    """A short text of a number, text or None; else empty."""
     if isinstance(value, bool | int | float | str | bytes | type(None)):
         text = repr(value)
         return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."

@@ -1,7 +1,7 @@
-"""The user's code with each call, loop and awaited value handed to the recorder.
+"""Rewrite the user's code, so that each call, loop and awaited value goes through the recorder.
 
-Code is rewritten as it is imported, and so is the script that Python starts: a path hook makes Python import it. What
-is installed is left alone, and so are functions that a compiler reads (Numba, torch.compile).
+Code is rewritten when it is imported. The script that Python starts is rewritten, too: a path hook makes Python import
+it. Installed code is left alone, and so are functions that a compiler reads (Numba, torch.compile).
 """
 
 import ast
@@ -22,11 +22,11 @@ from typing import Any
 from toolnoise_injected import recording
 from toolnoise_injected.user_code import name_of
 
-# The names under which the rewritten code finds the recorder: no program has them, and pickled functions keep them.
+# The names of the recorder's functions in rewritten code: no program uses them, and pickled functions keep them.
 CALL, ITERATE, ADDED, AWAITED, STEPPED, HOT, STARTING = (
     f"_toolnoise_{what}" for what in ("call", "iterate", "added", "awaited", "stepped", "hot", "script")
 )
-# Calls that look at the frame of their caller, and plain ones that give equal results for equal inputs.
+# Functions that look at their caller's frame, and plain functions that give equal results for equal inputs.
 FRAMES = {
     *("super", "locals", "globals", "vars", "dir", "eval", "exec", "compile", "breakpoint", "currentframe", "stack"),
     *("_getframe", "namedtuple", "NamedTuple", "TypedDict", "NewType", "TypeVar", "ParamSpec", "Enum", "IntEnum"),
@@ -37,14 +37,14 @@ PLAIN = {
     *("hasattr", "setattr", "int", "float", "type", "zip", "enumerate", "round", "property", "print", "slice"),
     *("ValueError", "TypeError", "RuntimeError", "KeyError"),
 }
-# What stands once in a text.
+# Statements that a hot version of a loop must not repeat.
 DECLARATIONS = (ast.Global, ast.Nonlocal, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-PATIENCE = 20.0  # seconds that a thread may take until the next one starts: it may wait for another
+PATIENCE = 20.0  # seconds to wait for a thread before the next one starts, since it may wait for another thread
 COMPILED = re.compile(r"\b(njit|numba|vectorize|guvectorize|stencil|triton|torch\.compile)\b|\bcuda\.jit\b")
 
 
 def start(task: Mapping[str, Any]) -> None:
-    """Observe this process: rewrite all code of the user that it imports or starts from now on."""
+    """Observe this process: rewrite all the user's code that it imports or starts from now on."""
     recording.start(task)
     if task["in_turn"]:
         _run_in_turn()
@@ -67,7 +67,7 @@ def start(task: Mapping[str, Any]) -> None:
         try:
             return rewritten(loader.get_data(path), path, starts=isinstance(loader, _ScriptLoader))
         except (SyntaxError, ValueError, RecursionError, OSError):
-            # Python's own message says what is wrong.
+            # Python itself reports the error.
             return read(loader, name)
 
     SourceFileLoader.get_code = get_code
@@ -78,12 +78,12 @@ def start(task: Mapping[str, Any]) -> None:
 
 
 def rewritten(source: bytes | str, path: str, *, starts: bool = False) -> CodeType:
-    """The code of a file, with its calls handed to the recorder."""
+    """The compiled code of a file, with its calls going through the recorder."""
     tree = ast.parse(source, path)
     tree = _Rewriter(name_of(path)).visit(tree)
     if starts:
         first = ast.parse(f"{STARTING}(globals())").body[0]
-        # A docstring and `from __future__` have to stand before it.
+        # Docstrings and imports from `__future__` must come before it.
         place = 0
         while place < len(tree.body) and (_is_docstring(tree.body[place]) or _is_future(tree.body[place])):
             place += 1
@@ -104,7 +104,7 @@ def _is_future(node: ast.stmt) -> bool:
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, file: str) -> None:
         self._file, self._shared = file, [set[str]()]
-        # Whether what is visited is done so often that only its branches are recorded.
+        # Whether the visited code is the hot version of a loop, of which only the branches are recorded.
         self._is_hot = False
 
     def visit(self, node: ast.AST) -> Any:
@@ -112,7 +112,7 @@ class _Rewriter(ast.NodeTransformer):
         return node if self._is_hot and isinstance(node, ast.expr) else super().visit(node)
 
     def _branch(self, node: ast.AST) -> ast.AST:
-        """Visit what is done now and then: it is recorded, also within a hot loop."""
+        """Visit a branch: it is recorded even within a hot loop."""
         before, self._is_hot = self._is_hot, False
         self.generic_visit(node)
         self._is_hot = before
@@ -121,11 +121,11 @@ class _Rewriter(ast.NodeTransformer):
     visit_If = visit_ExceptHandler = visit_match_case = visit_ClassDef = _branch
 
     def _place(self, node: ast.AST) -> ast.Constant:
-        # Calls in a chain start at one place.
+        # All calls in a chain start at the same column, so the place has its end, too.
         return ast.Constant(f"{self._file}:{node.lineno}:{node.col_offset}-{node.end_lineno}.{node.end_col_offset}")
 
     def _handed(self, function: str, node: ast.AST, *parts: ast.expr) -> ast.expr:
-        """A call of the recorder in the place of an expression."""
+        """A call of the recorder that replaces an expression."""
         call = ast.Call(ast.Name(function, ast.Load()), [self._place(node), *parts], [])
         return ast.copy_location(call, node)
 
@@ -148,7 +148,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_While(self, node: Any) -> Any:
-        """A loop with a second version of its body, for all steps after the first few thousand."""
+        """Give a loop a second version of its body, for all steps after the first recording.OFTEN."""
         inner = [each for part in node.body for each in ast.walk(part)]
         if self._is_hot or any(isinstance(each, DECLARATIONS) for each in inner):
             self.generic_visit(node)
@@ -180,7 +180,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
-        # What threads may share: parts of an object, and variables of the module.
+        # Only targets that threads may share: parts of an object, and global or nonlocal variables.
         if not self._is_hot and (not isinstance(node.target, ast.Name) or node.target.id in self._shared[-1]):
             node.value = self._handed(ADDED, node, node.value)
         return node
@@ -212,7 +212,7 @@ class _ScriptLoader(SourceFileLoader):
 
 
 class _Script:
-    """Finds the code of one script, as Python looks for that of a folder or an archive."""
+    """Finds the code of one script, as Python looks for the code of a folder or an archive."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -236,7 +236,7 @@ def _has_interpreter(path: str) -> bool:
 
 
 def _as_script(names: dict[str, Any]) -> None:
-    """Make a script's variables and its path those that Python itself would have given it."""
+    """Give a script the variables and the sys.path that Python itself would have given it."""
     names["__spec__"] = names["__package__"] = names["__cached__"] = None
     if sys.path and os.path.abspath(sys.path[0]) == os.path.abspath(names["__file__"]):
         folder = os.path.dirname(os.path.realpath(names["__file__"]))
@@ -244,7 +244,7 @@ def _as_script(names: dict[str, Any]) -> None:
 
 
 def _rewrite_command_line() -> None:
-    """Run the text of `python -c` rewritten, in the place of the original."""
+    """Run the rewritten text of `python -c` instead of the original."""
     is_running = False
 
     def instead(event: str, arguments: tuple[Any, ...]) -> None:
@@ -266,7 +266,7 @@ def _rewrite_command_line() -> None:
 
 
 def _run_in_turn() -> None:
-    """Let threads and pieces of work run one after another: each ends before the one that has started it goes on."""
+    """Let threads and submitted work run one after another: the starter waits for each, for at most PATIENCE."""
     start, submit = threading.Thread.start, concurrent.futures.ThreadPoolExecutor.submit
 
     def start_and_wait(thread: threading.Thread) -> None:

@@ -1,4 +1,4 @@
-"""What Python imports at its start: it starts the observer that was injected, and what would have been next."""
+"""Python imports this module at its start: it runs the sitecustomize that it hides, and starts the observer."""
 
 import importlib.machinery
 import importlib.util

@@ -1,9 +1,9 @@
-"""The state of a program at its save, and at the same line after it has resumed: seen from within its process.
+"""The state of a program at a save, and at the same line after resuming, read from within its process.
 
-A save is a file that is written within a loop. The line that counts is the first of the loop's body, when it is reached
-next: there, the process that saves writes its state and ends. A process that resumes writes its state when it first
-reaches that line after it has read what was saved, and when it is at the same place in its loops. The state is all that
-the program's variables lead to, and all generators: of each its kind, a digest, and what a person reads.
+A save is a file that is written within a loop. The process that saves writes its state and ends when it next reaches
+the first line of the loop's body. A process that resumes writes its state when it first reaches that line after it has
+read the saved file, and when it is at the same position in its loops. The state has all values that the program's
+variables lead to, and all generators: for each its kind, a digest, and a short text.
 """
 
 import functools
@@ -40,23 +40,23 @@ from toolnoise_injected.user_code import (
 from toolnoise_injected.values import array_of, attributes_of, crc_of, digest, global_generators, state_of
 
 MOST_LINES = 5_000
-# What is written in a loop and hardly a checkpoint, where the places of checkpoints are not known.
+# Files that are hardly checkpoints, though written in a loop; used if the places of checkpoints are not known.
 NO_CHECKPOINT = (".csv", ".tsv", ".log", ".txt", ".jsonl", ".png", ".pdf", ".svg", ".pyc", ".lock", ".md", ".html")
 NOT_WRITTEN_BY_A_PROGRAM = ("/dev/", "/proc/", "/sys/")
 MOST_SECONDS, MOST_NAMES = 60, 5
 AVERAGE = re.compile(r"(^|[._])(ema|swa|shadow|polyak|avg|averaged?)(_|\d|\b)|(EMA|Averaged|MovingAverage)", re.ASCII)
-# By the name of a class in an object's line of descent.
+# Kinds by the name of an object's class, or of one of its base classes.
 CLASSES = {
     "Optimizer": kinds.OPTIMISER,
     "LRScheduler": kinds.SCHEDULER,
     "GradScaler": kinds.SCALER,
     "Sampler": kinds.SAMPLER,
 }
-# Classes of generators that are looked for where no variable leads.
+# Classes of generators that are also looked for among objects that no variable leads to.
 WITHOUT_NAMES = ("Generator", "RandomState", "SeedGenerator")
-# These names say nothing to a person.
+# Names that paths leave out, since they mean nothing to a user.
 SILENT = {"_parameters", "_buffers", "_modules"}
-# Modules of Python's own whose objects hold values of the program.
+# Modules of Python's library whose objects hold values of the program.
 HOLDERS = {"types", "collections", "functools", "itertools", "builtins"}
 NO_STATE = (
     *(types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.GetSetDescriptorType),
@@ -73,7 +73,7 @@ def start(task: Mapping[str, Any]) -> None:
         return
     observer = _Observer(task)
     sys.addaudithook(observer.heard)
-    # Libraries that open files past Python: functions by the number of the argument that is a path.
+    # Libraries that open files without Python: for each function, the number of the argument that is a path.
     wrote, read = observer.wrote, observer.read
     both = {"save_file": (1, wrote), "load_file": (0, read)}
     functions: dict[str, dict[str, tuple[int, Callable]]] = {
@@ -96,7 +96,7 @@ class _Observer:
         self._written: list[str] = []
         self._saver: tuple[str, int] | None = None
         self._saves = 0
-        # Of a process that resumes.
+        # Only for a process that resumes.
         self._has_read = False
         self._states: dict[str, State] = {}
         self._drawn: dict[str, tuple[str, int, bool]] = {}
@@ -110,7 +110,7 @@ class _Observer:
     # Files
 
     def heard(self, event: str, arguments: tuple) -> None:
-        """Hear of a file that is opened or renamed."""
+        """Handle the audit events of opened and renamed files."""
         if event not in ("open", "os.rename") or self._is_elsewhere():
             return
         if event == "os.rename":
@@ -125,11 +125,11 @@ class _Observer:
                 self.read(path)
 
     def _is_elsewhere(self) -> bool:
-        """Whether this is another thread than the first one of its process, or the observer's own doing."""
+        """Whether this is not the main thread, or the observer itself is at work."""
         return self._busy or threading.current_thread() is not threading.main_thread()
 
     def read(self, path: str | bytes | os.PathLike) -> None:
-        """Note that what was saved is read, and wait for the line from then on."""
+        """Note that a saved file is read, and wait for the line from then on."""
         if not self.resumes or self._has_read or str(Path(os.fsdecode(path)).absolute()) not in self._saved["written"]:
             return
         self._has_read = True
@@ -138,7 +138,7 @@ class _Observer:
         sys.settrace(self._follow)
 
     def wrote(self, path: str | bytes | os.PathLike) -> None:
-        """Note a file that may be a checkpoint, and wait for the next step of the loops that it is written in."""
+        """Note a file that may be a checkpoint, and wait for the next step of the loops in which it is written."""
         path = str(Path(os.fsdecode(path)).absolute())
         if not self._is_checkpoint(path):
             return
@@ -169,7 +169,7 @@ class _Observer:
     # Lines
 
     def _follow(self, frame: types.FrameType, _event: str, _value: Any) -> Callable | None:
-        """Follow the lines of functions that have a line which is waited for, and all if generators are watched."""
+        """Trace the functions that have a line to wait for; if generators are watched, trace all of the user's code."""
         code = frame.f_code
         waited = self._lines.get(code.co_filename, ())
         if waited and any(a <= line <= b for a, b in waited for _, _, line in code.co_lines() if line):
@@ -177,7 +177,7 @@ class _Observer:
         return self._line if self._watched and name_of(code.co_filename) else None
 
     def _line(self, frame: types.FrameType, event: str, _value: Any) -> Callable:
-        """Hear of a line that is reached."""
+        """Handle a line that is reached."""
         if event == "line" and not self._is_elsewhere():
             self._busy = True
             if self._watched:
@@ -188,7 +188,7 @@ class _Observer:
         return self._line
 
     def _stepped(self, frame: types.FrameType) -> None:
-        """Write the state at the first step after a save, and end if it is the save to stop after."""
+        """At the first step after a save, write the state and end if it is the save to stop after."""
         self._saves += 1
         sys.settrace(None)
         is_last = self._saves >= self.task["saves"]
@@ -205,7 +205,7 @@ class _Observer:
         self._lines, self._written = {}, []
 
     def _resumed(self, frame: types.FrameType) -> None:
-        """Write the state at the line for the first time after reading what was saved, and at the same place."""
+        """Write the state when the line is first reached after reading the save, and again at the same position."""
         self._reached += 1
         place = self._place(frame)
         is_same = bool(place) and place == self._saved["place"]
@@ -224,11 +224,11 @@ class _Observer:
         self._end_if_over()
 
     def _watch(self, frame: types.FrameType) -> None:
-        """Find the line that draws first from each generator."""
+        """Find the line that first draws from each watched generator."""
         self._steps += 1
         for path in [path for path, (state, before) in self._watched.items() if state() != before]:
             del self._watched[path]
-            # Whether it does so only after the line is reached again: what is used at once counts for more.
+            # The flag says that it draws only after the line is reached again: an earlier draw matters more.
             self._drawn[path] = (*self._last, self._reached > 1)
         self._last = frame.f_code.co_filename, frame.f_lineno
         if self._steps >= MOST_LINES:
@@ -236,7 +236,7 @@ class _Observer:
         self._end_if_over()
 
     def _end_if_over(self) -> None:
-        """End once the place is reached and each generator has drawn, or enough lines have run."""
+        """End once the position is reached, and all watched generators have drawn or MOST_LINES lines have run."""
         if not self._watched and ("same" in self._states or (self._states and not self._saved["place"])):
             self._end()
 
@@ -248,7 +248,7 @@ class _Observer:
     # State
 
     def _place(self, frame: types.FrameType) -> Place:
-        """Where the program is in its loops, by what counts them."""
+        """The position of the program in its loops: the values of their counters."""
         place: Place = {}
         for each in stack(frame):
             for name in (name for loop in loops_around(each) for name in counters(loop)):
@@ -258,7 +258,7 @@ class _Observer:
         return place
 
     def _state(self, frame: types.FrameType) -> tuple[State, Mapping[str, Callable[[], int]]]:
-        """All that the program's variables lead to; and the generators among it."""
+        """The state, with all values that the program's variables lead to; and the generators among these values."""
         values = Values(roots(frame))
         loops = [loop for each in stack(frame) for loop in loops_around(each)]
         state = {
@@ -275,7 +275,7 @@ class _Observer:
         return state, values.generators
 
     def _write(self, values: Mapping[str, Any]) -> None:
-        """Write what is known, whole or not at all."""
+        """Write the values to the state's file, whole or not at all."""
         file = Path(self.task["state"])
         scratch = file.with_suffix(".new")
         scratch.write_text(json.dumps(values))
@@ -283,7 +283,7 @@ class _Observer:
 
 
 def _wrap(functions: Mapping[str, tuple[int, Callable]], module: types.ModuleType) -> None:
-    """Have functions of a module report the path that they are given, or the making of an object its path and mode."""
+    """Let functions of a module report their path argument, and classes the path and mode of a new object."""
     for name, (number, hear) in functions.items():
         original = getattr(module, name)
         is_class = inspect.isclass(original)
@@ -302,17 +302,17 @@ def _reporting(called: Callable, number: int, hear: Callable, *, is_class: bool)
     return reporting
 
 
-# All that variables lead to
+# All values that variables lead to
 
 
 def own_modules() -> list[types.ModuleType]:
-    """The program's own modules, the one that was started among them."""
+    """The program's own modules, including the main module."""
     modules = [each for each in list(sys.modules.values()) if isinstance(each, types.ModuleType)]
     return [each for each in modules if each.__name__ == "__main__" or name_of(getattr(each, "__file__", None) or "")]
 
 
 def roots(frame: types.FrameType) -> list[tuple[str, Any]]:
-    """The program's variables: those of its modules, then those of its functions that run, the innermost last."""
+    """The program's variables: those of its modules, then those of its running functions, the innermost last."""
     variables: dict[str, Any] = {}
     for each in stack(frame):
         if name_of(each.f_code.co_filename) and each.f_code.co_name != "<module>":
@@ -324,7 +324,7 @@ def roots(frame: types.FrameType) -> list[tuple[str, Any]]:
 
 
 def scopes(frame: types.FrameType) -> dict[str, tuple[str, int, int]]:
-    """Of each variable of a function that runs, the file and the lines of the function; the innermost counts."""
+    """The file and lines of the function, for each variable of running functions; the innermost function counts."""
     found: dict[str, tuple[str, int, int]] = {}
     for each in reversed(stack(frame)):
         if each.f_code.co_name != "<module>":
@@ -334,21 +334,21 @@ def scopes(frame: types.FrameType) -> dict[str, tuple[str, int, int]]:
 
 
 class Values:
-    """All values that some variables lead to, by path: the kind, a digest, what a person reads, and who has it."""
+    """All values that some variables lead to, by path: the kind, a digest, a short text, and the path of the owner."""
 
     def __init__(self, variables: Iterable[tuple[str, Any]]) -> None:
-        """Look at everything, at most MOST_SECONDS."""
+        """Read all values, for at most MOST_SECONDS seconds."""
         self.leaves: dict[str, tuple[str, int, str, str]] = {}
         self.generators: dict[str, Callable[[], int]] = {}
         self.names: dict[str, list[str]] = {}
-        # The objects are kept, so that no other one gets the number of one that was seen.
+        # The objects are kept, so that no other object gets the id of one that was seen.
         self._paths: dict[int, str] = {}
         self._kept: list[Any] = []
         until = time.monotonic() + MOST_SECONDS
-        # Breadth first: each object has its shortest path. With it go its kind, and the object that has that kind.
+        # Breadth first, so that each object has its shortest path; its kind and the owner of that kind go with it.
         waiting = deque((path, kinds.OTHER, path, value) for path, value in variables)
         while waiting and len(self.leaves) < kinds.MOST_VALUES and time.monotonic() < until:
-            # An object may refuse any question: then it is left out, and the program goes on.
+            # Reading an object may raise any exception: then it is left out, and the program goes on.
             with suppress(Exception):
                 waiting.extend(self._look(*waiting.popleft()))
         self.is_whole = not waiting
@@ -388,7 +388,7 @@ class Values:
             kind, count = kinds.ITEMS if its == kinds.OTHER else its, len(value)
             self.leaves[f"len({path})"] = kind, digest(count), str(count), owner
         if isinstance(value, types.GeneratorType) and value.gi_frame:
-            # One that has not begun has no variables yet.
+            # A generator that has not begun has no variables yet.
             self.leaves[path] = kinds.POSITION, value.gi_frame.f_lasti, "", path
         return [(key, its, owner, part) for key, part in parts_of(path, value)]
 
@@ -400,7 +400,7 @@ class Values:
         return kinds.AVERAGES if AVERAGE.search(path) or AVERAGE.search(names[0]) else kind
 
     def _further_generators(self) -> None:
-        """The generators that no variable leads to, and the global ones."""
+        """Note the generators that no variable leads to, and the global ones."""
         every, count = global_generators(), 0
         for value in gc.get_objects():
             is_new = id(value) not in self._paths and not any(value is each for each in every.values())
@@ -421,14 +421,14 @@ def class_of(value: Any) -> str:
 
 def _kind_of_array(value: Any) -> str:
     is_jax = type(value).__module__.startswith("jax")
-    # Keys of JAX; those of the older kind are plain arrays of two words.
+    # Keys of JAX; older keys are plain arrays of two words.
     if is_jax and (str(value.dtype).startswith("key<") or (str(value.dtype), value.shape) == ("uint32", (2,))):
         return kinds.GENERATOR
     return kinds.WEIGHTS if getattr(value, "requires_grad", False) else kinds.ARRAY
 
 
 def parts_of(path: str, value: Any) -> list[tuple[str, Any]]:
-    """What an object leads to: its items, attributes and closures, each with its path."""
+    """The parts of an object: its items, attributes and closure variables, each with its path."""
     if isinstance(value, dict):
         keys = (repr(key) if isinstance(key, str | int | float | tuple) else str(n) for n, key in enumerate(value))
         return [(f"{path}[{key}]", each) for key, each in zip(keys, list(value.values()), strict=False)]
@@ -455,7 +455,7 @@ def parts_of(path: str, value: Any) -> list[tuple[str, Any]]:
 
 
 def _attributes(path: str, value: Any) -> list[tuple[str, Any]]:
-    """The attributes of an object, but no methods."""
+    """The attributes of an object, without methods."""
     return [
         (path if name in SILENT else f"{path}.{name}", part)
         for name, part in attributes_of(value).items()

@@ -1,4 +1,4 @@
-"""The user's own code, not that of Python, of installed packages or of toolnoise: its lines, loops and imports."""
+"""Lines, loops and imports of the user's own code, as opposed to Python, installed packages and toolnoise."""
 
 import ast
 import functools
@@ -22,7 +22,7 @@ INSTALLED = tuple(
 PACKAGES = tuple(os.path.join(os.sep, each, "") for each in ("site-packages", "dist-packages", "workflow/toolnoise"))
 IMPORTS = "<frozen importlib._bootstrap>"
 
-# Functions of a library with a loop that trains; callbacks, which loop to save, have other names.
+# Names of library functions with a training loop; callbacks, which loop to save, have other names.
 TRAINS = re.compile(r"run|advance|_?(inner_)?(fit|train)\w*")
 
 Place = tuple[str, int]
@@ -32,9 +32,9 @@ _names: dict[str, str] = {}
 
 
 def name_of(file: str) -> str:
-    """The file of some code as a person would write it; empty if it is not the user's."""
+    """The name of a file of the user's code, relative to the start folder if below it; empty for any other code."""
     if file not in _names:
-        # A program may change its folder; compiled code has names of files that are not there.
+        # A program may change its folder, and some code has the name of a file that does not exist.
         path = os.path.normpath(os.path.join(STARTED, file))
         is_foreign = path.startswith((HERE, *INSTALLED)) or any(part in path for part in PACKAGES)
         name = path.removeprefix(STARTED) if os.path.isfile(path) and not is_foreign else ""
@@ -43,7 +43,7 @@ def name_of(file: str) -> str:
 
 
 def place_of(frame: FrameType | None) -> Place:
-    """The innermost line of the user's code on a stack; nowhere if a package is being imported, or none is there."""
+    """The innermost line of the user's code on a stack; NOWHERE within an import, or if there is no such line."""
     while frame is not None and frame.f_code.co_filename != IMPORTS:
         if file := name_of(frame.f_code.co_filename):
             return file, frame.f_lineno
@@ -52,14 +52,14 @@ def place_of(frame: FrameType | None) -> Place:
 
 
 def current_place() -> Place:
-    """The innermost line of the user's code; that of the main thread if this one has none, as in a backward pass."""
+    """The innermost line of the user's code; if this thread has none, as in a backward pass, the main thread's line."""
     place = place_of(sys._getframe(1))
     if place == NOWHERE and threading.current_thread() is not threading.main_thread():
         return place_of(sys._current_frames().get(threading.main_thread().ident or 0))
     return place
 
 
-# The loops around a line, what counts them, and the functions that run
+# Loops around a line, their counters, and running functions
 
 
 @functools.cache
@@ -71,7 +71,7 @@ def _tree(file: str) -> ast.AST | None:
 
 
 def loops_around(frame: FrameType) -> list[Loop]:
-    """The loops around the line at which a frame is, the outer one first."""
+    """The loops around a frame's current line, the outermost first."""
     loops, node, line = [], _tree(frame.f_code.co_filename), frame.f_lineno
     while node is not None:
         node = next((each for each in ast.iter_child_nodes(node) if _has(each, line)), None)
@@ -94,7 +94,7 @@ def first_lines(loop: Loop) -> tuple[int, int]:
 
 
 def counters(loop: Loop) -> list[str]:
-    """What says where a loop is: names, or attributes such as self.epoch."""
+    """The names and attributes, such as self.epoch, that show how far a loop is."""
     nodes = list(ast.walk(loop.test if isinstance(loop, ast.While) else loop.target))
     inner = [each.value for each in nodes if isinstance(each, ast.Attribute)]
     return sorted({ast.unparse(n) for n in nodes if isinstance(n, ast.Name | ast.Attribute) and n not in inner})
@@ -115,7 +115,7 @@ def value_of(name: str, frame: FrameType) -> Any:
 
 
 def stack(frame: FrameType | None) -> list[FrameType]:
-    """The frames from a line outwards that are the program's own, or those of a library's loop that trains."""
+    """The frames, from this one outwards, that belong to the program itself or to a library's training loop."""
     frames = []
     while frame:
         code = frame.f_code
@@ -129,7 +129,7 @@ def stack(frame: FrameType | None) -> list[FrameType]:
 
 
 class _Finder:
-    """Finds a module as usual, and calls its function when it has run."""
+    """Finds a module as usual, and calls the function for its name after the module has run."""
 
     def __init__(self, functions: Mapping[str, Callable[[ModuleType], object]]) -> None:
         self._functions = dict(functions)
@@ -149,5 +149,5 @@ class _Finder:
 
 
 def after_import(functions: Mapping[str, Callable[[ModuleType], object]]) -> None:
-    """Call each function with the module of its name."""
+    """Call each function with the module of its name, once that is imported."""
     sys.meta_path.insert(0, _Finder(functions))

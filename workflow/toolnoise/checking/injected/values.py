@@ -1,9 +1,9 @@
-"""The values of a program: their digests, the states of generators, and what of them can be kept for another run.
+"""Digests of a program's values, states of generators, and the parts of values that can be kept for another run.
 
-Digests are equal for equal values in any process, whatever their addresses are. Numbers, texts, arrays and tensors of
-any framework that the program has imported, generators and what is made of them count by value, other objects by their
-type and their attributes. Folders that toolnoise gives a run count as equal. A digest has a bound: of something large,
-parts.
+Equal values have equal digests in any process, whatever their addresses are. Numbers, texts, generators, arrays and
+tensors of any framework that the program has imported, and containers of these count by value. Other objects count by
+their type and their attributes. Folders that toolnoise gives a run count as equal. The work for a digest is bounded:
+large values count by some of their parts.
 """
 
 import _random
@@ -25,8 +25,8 @@ from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, 
 from typing import Any
 
 NODES, DEPTH, PARTS = 400, 24, 3
-ELEMENTS, ENDS = 1 << 16, 32  # of plain values, and of others: these from both ends
-# Bytes of arrays, for one digest, and of an array on another device; of the rest, a sample.
+ELEMENTS, ENDS = 1 << 16, 32  # elements that are read of a list of plain values, and from each end of other lists
+# Bytes of arrays that one digest reads, and of an array on another device; larger arrays are sampled.
 BYTES, SAMPLE = 1 << 22, 4096
 BASES = (str, bytes, int, float, complex)
 PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
@@ -36,14 +36,14 @@ ITERATORS = frozenset({
     *("map", "filter", "reversed", "list_reverseiterator", "dict_keyiterator", "dict_valueiterator"),
     *("dict_itemiterator", "odict_iterator"),
 })  # fmt: skip
-# Modules whose objects are known by their types: they have locks, numbers of processes and random names.
+# Modules whose objects count by their types alone: they have locks, process numbers and random names.
 OPAQUE = frozenset({
     *("multiprocessing", "threading", "_thread", "asyncio", "socket", "logging", "subprocess", "weakref"),
     "concurrent",
 })  # fmt: skip
-# Attributes that differ between any two processes and that nothing is computed from.
+# Attributes that differ between any two processes and affect no result.
 ATTRIBUTES = frozenset({"pid", "_pid", "ident", "_ident", "native_id", "_native_id", "_cookies"})
-# Names that count as equal: that of this run's folder, and random ones of temporary files and folders.
+# Names that count as equal: the name of this run's folder, and random names of temporary files and folders.
 RUN = os.path.basename(os.environ.get("TOOLNOISE_OUT", ""))
 equal_names = [RUN] if RUN else []
 MOST_NAMES = 256
@@ -53,7 +53,7 @@ MOST_NAMES = 256
 
 
 def array_of(value: Any, most: float = BYTES) -> Any:
-    """A NumPy array with the bits of an array of any framework; None if it is none."""
+    """A NumPy array with the bits of an array of any framework; None for any other value."""
     kind, numpy = type(value), sys.modules.get("numpy")
     if numpy is None:
         return None
@@ -67,7 +67,7 @@ def array_of(value: Any, most: float = BYTES) -> Any:
         if tensor.numel() * tensor.element_size() > most and tensor.device.type != "cpu":
             tensor = tensor.reshape(-1)[:: max(1, tensor.numel() // SAMPLE)]
         if tensor.dtype.is_floating_point and tensor.dtype not in (torch.float16, torch.float32, torch.float64):
-            # NumPy lacks it.
+            # NumPy lacks this type.
             tensor = tensor.view(torch.int16 if tensor.element_size() == 2 else torch.uint8)
         return tensor.cpu().resolve_conj().resolve_neg().numpy()
     if str(getattr(value, "dtype", "")).startswith("key<"):
@@ -82,13 +82,13 @@ def array_of(value: Any, most: float = BYTES) -> Any:
 
 
 def crc_of(array: Any, start: int = 0) -> int:
-    """A digest of the bits of an array of NumPy."""
+    """A digest of the bits of a NumPy array."""
     array = array if array.flags.c_contiguous else array.copy()
     return zlib.crc32(array.reshape(-1).view("uint8"), start)
 
 
 def state_of(value: Any) -> Any:
-    """The state of a generator of random numbers; None if it is none, or has no state of its own."""
+    """The state of a random-number generator; None for other values, and for a generator without a state."""
     if isinstance(value, random.Random):
         return None if isinstance(value, random.SystemRandom) else value.getstate()
     numpy, torch = sys.modules.get("numpy.random"), sys.modules.get("torch")
@@ -102,13 +102,13 @@ def state_of(value: Any) -> Any:
     if torch is not None and isinstance(value, getattr(torch, "Generator", ())):
         return value.get_state().numpy().tobytes()
     if type(value).__name__ == "SeedGenerator" and hasattr(value, "state"):
-        # Of Keras.
+        # A generator of Keras.
         return array_of(value.state)
     return None
 
 
 def set_state(value: Any, state: Any) -> None:
-    """Give a generator a state that another one has had."""
+    """Set a generator to a state from `state_of`."""
     torch = sys.modules.get("torch")
     if isinstance(value, random.Random):
         value.setstate(state)
@@ -123,7 +123,7 @@ def set_state(value: Any, state: Any) -> None:
 
 
 def global_generators() -> dict[str, Any]:
-    """The global generators that this process has."""
+    """The global generators of this process, by name."""
     generators: dict[str, Any] = {"random": random._inst}
     mtrand, torch = sys.modules.get("numpy.random.mtrand"), sys.modules.get("torch")
     if mtrand is not None and hasattr(mtrand, "_rand"):
@@ -134,11 +134,11 @@ def global_generators() -> dict[str, Any]:
 
 
 def global_digests() -> dict[str, int]:
-    """A digest of the state of each global generator, by what is quicker than `state_of`."""
+    """A digest of the state of each global generator, computed faster than by `state_of`."""
     digests = {}
     for name, generator in global_generators().items():
         if name == "random":
-            # The memory of its state: its own functions are a hundred times slower.
+            # Read the memory of its state: the generator's own functions are a hundred times slower.
             head = object.__basicsize__
             memory = ctypes.string_at(id(generator) + head, _random.Random.__basicsize__ - head)
             digests[name] = zlib.crc32(repr(generator.gauss_next).encode(), zlib.crc32(memory))
@@ -157,12 +157,12 @@ def global_digests() -> dict[str, int]:
 
 
 def digest(value: Any) -> int:
-    """The digest of a value; that of its type where the value cannot be read."""
+    """The digest of a value; if a value cannot be read, its type counts."""
     return _Digest().of(value)
 
 
 def count_as_equal(value: Any) -> None:
-    """Let the name of a temporary file or folder, as `tempfile` has given it, count as equal in each run."""
+    """Let the name of a temporary file or folder, as returned by `tempfile`, count as equal in each run."""
     value = value[1] if isinstance(value, tuple) and len(value) == 2 else getattr(value, "name", value)
     name = os.path.basename(value) if isinstance(value, str | os.PathLike) else ""
     if len(name) > 8 and name not in equal_names and len(equal_names) < MOST_NAMES:
@@ -170,7 +170,7 @@ def count_as_equal(value: Any) -> None:
 
 
 def name_in(value: Any, depth: int = 0) -> str:
-    """The first name that counts as equal in a text among a few arguments."""
+    """The first name in some arguments that counts as equal; empty if there is none."""
     if isinstance(value, str | bytes):
         text = value if isinstance(value, str) else value.decode("utf-8", "replace")
         return next((name for name in equal_names if name in text), "")
@@ -183,7 +183,7 @@ def name_in(value: Any, depth: int = 0) -> str:
 
 class _Digest:
     def __init__(self) -> None:
-        # Kept, so that no other object gets the address of one that was read.
+        # Objects in `_seen` are kept, so that no other object gets their address.
         self._nodes, self._bytes, self._seen = NODES, BYTES, dict[int, Any]()
 
     def of(self, value: Any) -> int:
@@ -191,7 +191,7 @@ class _Digest:
         try:
             self._feed(value, 0)
         except Exception:
-            # A value may refuse to be read in any way: a tensor on another device, a frame that is locked.
+            # Reading a value may raise any exception, such as for a tensor on another device or a locked frame.
             self._add(f"unread {type(value).__qualname__}")
         return self._crc
 
@@ -238,7 +238,7 @@ class _Digest:
         elif kind.__name__ == "set_iterator":
             self._unordered(value.__reduce__()[1][0])
         elif kind.__name__ in ITERATORS:
-            # What is left of it is copied, not taken.
+            # The remaining values are copied, so the iterator does not advance.
             self._feed(value.__reduce__()[1:], depth + 1)
         elif isinstance(value, GeneratorType):
             self._add(value.__qualname__)
@@ -262,7 +262,7 @@ class _Digest:
         self._add(str(len(values)))
         if set(map(type, values)) <= PLAIN and len(values) <= ELEMENTS:
             data = marshal.dumps(list(values), 2)
-            # The length of a text stands before it, and the name of a run is as long as that of another.
+            # The data has the lengths of texts with their names: the names of all runs are equally long.
             self._crc = zlib.crc32(_without_names(data), self._crc)
             return
         values = list(values)
@@ -278,7 +278,7 @@ class _Digest:
         if array is not None:
             self._array(array, depth)
         elif hasattr(value, "to_numpy") and hasattr(value, "index"):
-            # Of pandas.
+            # An object of pandas.
             names = [*getattr(value, "columns", ())]
             self._sequence([names, value.index.to_numpy(), *(value[name] for name in names)], depth)
             if not names:
@@ -309,18 +309,18 @@ def _without_names(data: bytes) -> bytes:
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
-    """The attributes of an object, private ones too: those that have slots, and all others."""
+    """The attributes of an object, with and without slots, including private ones."""
     kinds = [each for each in type(value).__mro__ if each.__module__ != "builtins"]
     slots = [vars(each).get("__slots__", ()) for each in kinds]
     names = [name for each in slots for name in ((each,) if isinstance(each, str) else tuple(each))]
     return {name: getattr(value, name) for name in names if hasattr(value, name)} | getattr(value, "__dict__", {})
 
 
-# What can be kept for another run
+# Parts of values that can be kept for another run
 
 
 def parts_of(value: Any) -> list[tuple[tuple[str, ...], str, Any]]:
-    """What can be kept of a value: paths of attributes with plain values or states; the empty path if all of it can."""
+    """The parts of a value that can be kept: path of attributes, kind, content; an empty path is the whole value."""
     state = state_of(value)
     if state is not None:
         return [((), "state", state)]
@@ -331,21 +331,21 @@ def _attributes_to_keep(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tup
     if len(path) > PARTS or isinstance(value, type | ModuleType | FunctionType) or not hasattr(value, "__dict__"):
         return
     if type(value).__module__.partition(".")[0] in OPAQUE:
-        # Its numbers are handles of the system: with those of another run, a program fails or waits for ever.
+        # Its numbers are system handles: with those of another run, a program fails or waits for ever.
         return
     for name, part in [*vars(value).items()][:ELEMENTS]:
         state = state_of(part)
         if state is not None:
             yield (*path, name), "state", state
         elif type(part) in PLAIN:
-            # Nothing that another object may hold, too.
+            # Only plain values: another object may share any other value.
             yield (*path, name), "value", part
         else:
             yield from _attributes_to_keep(part, (*path, name))
 
 
 def set_part(value: Any, path: tuple[str, ...], kind: str, content: Any) -> None:
-    """Give an attribute of an object a value; or a generator its state."""
+    """Set an attribute of an object to a value, or a generator to a state."""
     for name in path[:-1] if kind == "value" else path:
         if not hasattr(value, "__dict__"):
             return
@@ -357,7 +357,7 @@ def set_part(value: Any, path: tuple[str, ...], kind: str, content: Any) -> None
 
 
 def is_value(value: Any, depth: int = 0) -> bool:
-    """Whether a value is the same when it is written and read again: no identity, no handle of the system."""
+    """Whether a value is the same when it is written and read again, as it has no identity and no system handle."""
     kind = type(value)
     if kind in PLAIN or isinstance(value, (PurePath, *VALUES)):
         return True

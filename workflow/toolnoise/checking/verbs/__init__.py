@@ -1,1 +1,1 @@
-"""The verb for existing training programs, with its arguments, help, group and function (`VERB`)."""
+"""The verb for existing training programs, with its arguments and help."""
