@@ -38,11 +38,11 @@ class LSTM(keras.layers.Layer):
             i, f, g, o = ops.split(of_input + ops.matmul(hidden, self.recurrent), 4, axis=-1)
             cell = ops.sigmoid(f + 1) * cell + ops.sigmoid(i) * ops.tanh(g)
             state = ops.sigmoid(o) * ops.tanh(cell), cell
-            # What a scan collects has the form of its state: TensorFlow knows no other.
+            # The outputs of the scan must have the form of its state in TensorFlow.
             return state, state
 
         nothing = ops.zeros_like(of_inputs[0, :, : self.units])
-        # A loop: written out, 64 positions take XLA 25 times as long to compile, and a step five times as long.
+        # A loop, because unrolled, 64 positions take XLA 25 times as long to compile, and a step five times as long.
         _, (hidden, _) = ops.scan(step, (nothing, nothing), of_inputs)
         return ops.transpose(hidden, (1, 0, 2))
 

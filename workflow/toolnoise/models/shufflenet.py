@@ -35,7 +35,7 @@ def _halving(values: KerasTensor, channels: int, name: str) -> KerasTensor:
 
 
 def _block(values: KerasTensor, name: str) -> KerasTensor:
-    # Not two slices: the gradient of each is a whole array, mostly zeros, of which TensorFlow's took a fifth of a step.
+    # Not two slices: the gradient of each is a whole array, mostly zeros, which took TensorFlow a fifth of a step.
     left, right = ops.split(values, 2, axis=-1)
     return _dealt(left, _worked(right, right.shape[-1], 1, name), name)
 
