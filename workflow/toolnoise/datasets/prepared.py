@@ -150,7 +150,7 @@ class Split:
         return _normalised(pixels, self.maximum, self.normalise)
 
     def moved(self, down: int, right: int) -> np.ndarray:
-        """The `images` of originals, from boxes shifted by this many pixels from the middle."""
+        """The `images` of originals, with boxes shifted by this many pixels from the middle."""
         return self.take(slice(None), self.pixels.middles(down, right))
 
     def first(self, count: int) -> "Split":
@@ -341,7 +341,7 @@ def check(
     outcome: str = LABEL,
     asked: Sequence[str] = (),
 ) -> None:
-    """Refuse images and labels that no network could be trained on; `shapes` are those of each part's images."""
+    """Refuse images and labels that no network could be trained on; `shapes` are the shapes of each part's images."""
     if outcome not in OUTCOMES:
         raise BadInput(source, "outcome", f"found {outcome!r}", f"allowed: {', '.join(OUTCOMES)}")
     if bool(asked) != (outcome == LABELS) or (asked and list(classes) != list(YES_OR_NO)):

@@ -70,7 +70,7 @@ PERCENT, POINTS = ("%", 100, 2), ("points", 100, 2)
 def spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, Metric]:
     """The mean and the SDs over runs of a quantity; `labels` are for the mean and the first SD.
 
-    No SD is more than half the width of the range.
+    The true SD is at most half the width of the range.
     """
     mean, sd = labels or (None, None)
     of_sd = 0, (limits[1] - limits[0]) / 2

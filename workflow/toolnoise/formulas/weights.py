@@ -13,7 +13,7 @@ from toolnoise.formulas.equal_runs import PerRun, bit_equal
 from toolnoise.stats.jackknife import Pairs, within_blocks
 
 BLOCK = 2**17  # weights of all runs at a time
-# A squared distance below this share of the two squared distances from the first run comes from differences.
+# A squared distance below this share of the squared distances from the first run is computed from differences.
 NEAR = 0.01
 
 

@@ -82,7 +82,7 @@ def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Ma
 def _mean_churns(predicted: np.ndarray) -> np.ndarray:
     """The mean churn of each run with the others, [S]."""
     compared = (len(predicted) - 1) * predicted.shape[1]
-    alike = agreements(predicted, predicted) - predicted.shape[1]  # without itself
+    alike = agreements(predicted, predicted) - predicted.shape[1]  # without the run itself
     return (compared - alike) / compared
 
 

@@ -106,7 +106,7 @@ def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[CellRuns, int]:
 
 
 def ratios(numerator: CellRuns, denominator: CellRuns) -> Ratios:
-    """The noise of one cell over that of another."""
+    """The ratios of one cell's noise to another's."""
     both = numerator, denominator
     together, by_cell = draws.units(*(runs.drawn for runs in both)), [draws.units(runs.drawn)[0] for runs in both]
     counts = [len(set(units.tolist())) for units in by_cell]

@@ -5,7 +5,7 @@ h_(t-1) U + b in four parts, h_0 = c_0 = 0:
 
     i = sigmoid(a_i), f = sigmoid(a_f + 1), g = tanh(a_g), o = sigmoid(a_o); c_t = f c_(t-1) + i g; h_t = o tanh(c_t)
 
-The 1 lets a new network remember (Jozefowicz et al., 2015). Keras's own LSTM holds a generator of random numbers.
+The 1 lets a new network remember (Jozefowicz et al., 2015). Keras's own LSTM contains a random number generator.
 """
 
 from typing import Any
@@ -47,7 +47,7 @@ class LSTM(keras.layers.Layer):
         return ops.transpose(hidden, (1, 0, 2))
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """Spare Keras a trace of the loop."""
+        """Give the shape, so that Keras does not trace the loop."""
         return (*shape[:-1], self.units)
 
 

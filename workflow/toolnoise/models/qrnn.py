@@ -52,7 +52,7 @@ class Pooling(keras.layers.Layer):
         return ops.transpose(ops.sigmoid(o) * cells, (1, 0, 2))
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """Spare Keras a trace of the loop."""
+        """Give the shape, so that Keras does not trace the loop."""
         return (*shape[:-1], shape[-1] // 3)
 
 

@@ -9,7 +9,7 @@ from keras import KerasTensor, layers, ops
 
 from toolnoise.models.pytorch import convolved, dense, depthwise, normalised
 
-# Channels of each stage, and the blocks in it after the one that halves.
+# Channels of each stage, and the number of blocks after the block that halves the image.
 STAGES = ((48, 3), (96, 7), (192, 3))
 STEM, LAST = 24, 1024
 

@@ -1,4 +1,4 @@
-"""The paper's three-layer CNN (Zhuang et al., appendix C), with or without batch normalisation, and with dropout.
+"""The paper's three-layer CNN (Zhuang et al., appendix C), optionally with batch normalisation and dropout.
 
 Three times 3x3 convolution, (batch normalisation,) ReLU and 2x2 max-pooling, with 16, 32 and 32 filters; then global
 average pooling, dense 32 and dense classes. The authors' code pools globally, which gives 15,722 parameters at

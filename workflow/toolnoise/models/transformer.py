@@ -3,7 +3,7 @@
 Embeddings of tokens and of positions, both learnt; blocks; layer normalisation; and a dense layer to one score for each
 token that may come next. A block adds attention(norm(x)) to x, then mlp(norm(x)). The MLP is four times as wide, with
 GELU. A position attends to itself and those before it. Dropout acts on the embeddings and on what a block adds.
-Keras's own MultiHeadAttention holds a generator of random numbers.
+Keras's own MultiHeadAttention is not used, because it contains a random number generator.
 
 With a `rank`, only adapters are trained (LoRA: Hu et al., 2021): to each dense layer of a block, two without bias are
 added, down to `rank` units and up again. The second starts at zero, so at first the adapters change nothing.

@@ -261,7 +261,7 @@ def _beside(instance: Config, *names: str) -> str:
 
 
 def _is_integer(_checker: object, value: object) -> bool:
-    # JSON Schema accepts 5.0 as an integer; a number of seeds or epochs should be written as an integer.
+    # JSON Schema accepts 5.0 as an integer; here a number of seeds or epochs must be written as an integer.
     return isinstance(value, int) and not isinstance(value, bool)
 
 

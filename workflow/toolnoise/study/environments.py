@@ -36,7 +36,7 @@ def program(name: str, program: str) -> Path:
 
 def why_not(name: str) -> str:
     """The reason why an environment cannot be used here, or an empty text."""
-    # The last file that `make` installs.
+    # `make` installs this file last, so it shows that the environment is complete.
     return "" if program(name, "toolnoise").exists() else f"{FOLDER / name} is missing: run `make {FOLDER / name}`"
 
 

@@ -38,7 +38,7 @@ class Metric(NamedTuple):
     columns: str
 
     def places(self, study: Study) -> list[Place]:
-        """The places of its parts: the places of all jobs that write this kind."""
+        """The places of all jobs that write this kind."""
         return [place for job in EXPECTED.values() if self.pattern in job.patterns for place in job.places(study)]
 
 

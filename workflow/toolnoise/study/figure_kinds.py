@@ -173,7 +173,7 @@ class Grid:
 class Kind(NamedTuple):
     """A notebook: the metric files it reads, the cells or networks it shows, and its category on the page.
 
-    `split` gives the part of a figure's name by which they are split into figures. `also` lists metric files that the
+    `split` gives the part of a figure's name by which these are split into figures. `also` lists metric files that the
     notebook reads if the study has them, `files` the files of the repository that it reads. `takes` names further
     values of the study that it needs (papers/notebook_values.py).
     """

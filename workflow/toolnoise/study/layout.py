@@ -1,6 +1,6 @@
 """Path patterns that more than one module uses.
 
-The parts of metric files are in `expected`.
+The patterns for the parts of metric files are in `expected`.
 """
 
 STUDY = "results/{study}/study.json"

@@ -1,4 +1,4 @@
-"""The numbers that the papers print, and which of a study's cells and networks they can be compared with.
+"""The numbers that the papers print, and the cells and networks of a study that they can be compared with.
 
 resources/published.csv has each number as it was printed, its unit, its runs and its divisor (ddof 1 is n - 1; empty if
 unknown), the evidence for it ([P]aper's text, authors' [C]ode, [R]eplication, public [W]eb page, [D]erived), the
@@ -17,7 +17,7 @@ from toolnoise.study.cells import Cell, Variants
 
 FILE = path_of("resources/published.csv")
 SOURCES = FILE.with_name("published-sources.csv")  # Summers & Dinneen and their replication: each source alone
-SOURCES_MODEL = "resnet14"  # the model of most of those numbers
+SOURCES_MODEL = "resnet14"  # the model of most numbers of single sources
 IDENTICAL = FILE.with_name("published-identical.csv")  # Pham et al.: the main numbers of identical runs
 REMEDIES = FILE.with_name("published-remedies.csv")  # Summers & Dinneen: the noise that remains with a remedy
 SCALES = {"percent": 100, "points": 100, "ratio": 1, "examples": 1, "classes": 1, "nats": 1}

@@ -1,6 +1,6 @@
 """Remedies for noise, by name: each averages a run's prediction of an image over a set.
 
-The set is views of the image (shifted, mirrored or both); or `snapshots`, the weights at the end of each of the run's
+The set has views of the image (shifted, mirrored or both); or `snapshots`, the weights at the end of each of the run's
 cosine cycles; or both, as in `snapshots+flip`. It always includes the original image. The sets come from Summers &
 Dinneen's evaluate.py: 25 and 81 crops for CIFAR-10, 9 for MNIST, and for ImageNet 9 that are 16 pixels apart (corners
 and middles of 256 pixels). Imports nothing heavy, because the Snakefile reads this module.

@@ -31,7 +31,7 @@ _NUMBERS = "allowed: a number such as 8, 0.5 or 1e-3 that a float holds, or the 
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """A loader that loses or changes no value silently, and limits the values that aliases multiply."""
+    """A loader that loses or changes no value silently, and limits the number of values that aliases produce."""
 
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()

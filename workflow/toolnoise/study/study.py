@@ -73,7 +73,7 @@ class Study:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """Each two toolings that train a task with common seeds under a variant without implementation noise."""
+        """Every pair of toolings that train a task with common seeds under a variant without implementation noise."""
         seeds = self._leaving(SCORED)
         return tuple(
             Pair(first.model, first.dataset, first.hardware, second.hardware, first.variant)

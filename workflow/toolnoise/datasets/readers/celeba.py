@@ -1,4 +1,4 @@
-"""CelebA: aligned faces, one attribute as the label or many, and sub-groups by attributes.
+"""Reads CelebA: aligned faces, one or several attributes as labels, and sub-groups by attributes.
 
 The three files are the official ones: img_align_celeba.zip (or a folder with its images), list_attr_celeba.txt and
 list_eval_partition.txt. Zhuang et al. train 40 labels, and do not name the label of their tables 3 and 5. It is
