@@ -5,6 +5,6 @@ Prepared data is an .npz file with `train_images` and `test_images` (uint8, exam
 
 It may mark the examples of sub-groups: `groups` (names), `train_groups` and `test_groups` (bool, example x group). Its
 images may be higher and wider by `margin` than a network's input, so that a planned offset chooses a window. Streamed
-data has a CRC-32 of each image (`train_checks`, `test_checks`) and the digest of the whole data (`sha256`), which a run
-could not compute at its start. The images then stay in the file until a step needs them.
+data has a CRC-32 of each image (`train_checks`, `test_checks`) and the digest of the whole data (`sha256`), because a
+run does not read all images at its start. The images then stay in the file until a step needs them.
 """

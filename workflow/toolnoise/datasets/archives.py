@@ -20,7 +20,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import COMPRESSED, read_bytes, readable, require_plain, require_unpacked
 
 WANTED = "a folder, a .tar (.gz, .bz2 or .xz) or a .zip"
-# A compressed tar can only be read from its start. So it is decompressed once, in memory up to this many bytes.
+# A compressed tar can only be read from its start, so it is decompressed once, in memory up to this many bytes.
 IN_MEMORY = 1 << 30
 ZIP = b"PK"
 BLOCK = 1 << 20
@@ -42,7 +42,7 @@ class Members(Mapping[str, bytes]):
             return self._read(place)
 
     def bytes_of(self, names: Iterable[str]) -> int:
-        """How large these files are together."""
+        """The total size of these files, in bytes."""
         return sum(self._size(self._places[name]) for name in names)
 
     def __iter__(self) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Getting the files of a data set: found in place, or downloaded if allowed; verified and recorded.
+"""Gets the files of a data set: finds them in place or downloads them, verifies and records them.
 
 An interrupted download resumes in this run or the next one: the partial file stays next to the destination until it is
-complete. Without a published checksum nothing is downloaded. A file whose checksum differs from it is never used. If it
-was downloaded, it is removed. If a user put it there, it stays and is named in the error.
+complete. Without a published checksum nothing is downloaded. A file with another checksum is never used. If it was
+downloaded, it is removed. If a user put it there, it stays and is named in the error.
 
-An address has no secret: the user and the password of a server are in ~/.netrc, and a query names variables of the
-environment, whose values are asked for here and told to nobody else.
+An address contains no secret: the user and the password of a server are in ~/.netrc, and a query names environment
+variables. Their values are read here and sent only to the server.
 """
 
 import contextlib
@@ -34,14 +34,14 @@ from toolnoise.datasets.sources import NOT_CHECKED, Source, bundled, is_own, sou
 PAUSES = (1, 5, 20)
 TIMEOUT = 60
 PLACE = "get it from {} and put it there"
-# The most that is downloaded of a file whose length the server does not say: it may have no end.
+# The maximum number of bytes of a file whose length the server does not state: it may be endless.
 MOST_UNANNOUNCED = 4 * 2**30
-# Nothing is kept of an incomplete block.
+# An incomplete block is lost if the connection breaks.
 NETWORK_BLOCK, BLOCK = 1 << 16, 1 << 20
 
 
 def fetched(_parameters: dict[str, Any], out: str | Path) -> list[dict[str, Any]]:
-    """What was fetched, as its record says."""
+    """The files that were fetched, from their record."""
     return files.read_json(out)["sources"]
 
 
@@ -57,8 +57,8 @@ def fetch(dataset: str, entry: Values, *, out: Output) -> None:
 
 
 def read_by(parameters: dict[str, Any], _out: str | Path) -> list[dict[str, Any]]:
-    """What a data set was read from: its files, verified again, or one of an installed package."""
-    # What a file was when it was fetched need not be what was prepared.
+    """The files that a data set was read from, verified again; or a file of an installed package."""
+    # A file may have changed between fetching and preparation.
     records = [verified(source) for source in sources(parameters["entry"])]
     embedded = bundled(parameters["entry"])
     return [*records, {"package": embedded[0], "path": embedded[1]}] if embedded else records
@@ -73,7 +73,7 @@ def _obtain(source: Source) -> None:
         raise BadInput(path, "", "no such file", wanted)
     try:
         files.make_folder(path.parent)
-        # One process downloads. Another one waits, and then finds the file, or goes on with what there is.
+        # One process downloads. Others wait, and then find the file or continue the partial download.
         with scratch.claim(path, wait=True):
             if not path.exists():
                 _download(source)
@@ -88,7 +88,7 @@ def _obtain(source: Source) -> None:
 
 def _download(source: Source) -> None:
     path = Path(source["path"])
-    # A link that lies here, such as one to a larger disk, is the user's own.
+    # Links in this folder, such as one to a larger disk, are the user's choice, so they are followed.
     if not Path(os.path.normpath(Path.cwd() / path)).is_relative_to(Path.cwd()):
         wanted = f"a path below this folder; or {PLACE.format(source['url'])}"
         raise BadInput(path, "", "no such file, and nothing is downloaded to a place outside this folder", wanted)
@@ -97,7 +97,7 @@ def _download(source: Source) -> None:
         raise BadInput(part, "", "a link, a folder, a pipe or a device", "remove it: the download is kept there")
     checksum = source.get("checksum", NOT_CHECKED)
     if checksum == NOT_CHECKED:
-        # Nothing else tells that an answer is the file, and all of it.
+        # Only a checksum shows that the answer is the right file, and complete.
         wanted = f"the file's md5:... or sha256:...; or {PLACE.format(source['url'])}"
         raise BadInput(path, "", "no such file, and nothing is downloaded without a checksum", wanted)
     pooch.get_logger().setLevel(logging.ERROR)
@@ -108,13 +108,13 @@ def _download(source: Source) -> None:
 
 
 def _with_variables(url: str) -> str:
-    """An address with the values of the variables that it names."""
+    """An address with the values of the environment variables that it names."""
     values = command_words.variables([url], url)
     return command_words.filled([url], {name: quote(value, safe="") for name, value in values.items()})[0]
 
 
 def _without_query(text: str) -> str:
-    """An address, or a message with addresses, without what they ask for."""
+    """An address, or a message with addresses, without the queries of the addresses."""
     return re.sub(r"\?\S*", "", text)
 
 
@@ -122,7 +122,7 @@ class _Secure(requests.Session):
     """A session in which no redirect leads from an encrypted connection to an open one."""
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """The address to which an answer redirects."""
+        """The address to which an answer redirects; refuse to leave an encrypted connection."""
         target = super().get_redirect_target(resp)
         if target and resp.url.startswith("https:") and urljoin(resp.url, target).startswith("http:"):
             problem = f"redirects to {_without_query(target)}, which is not encrypted"
@@ -131,7 +131,7 @@ class _Secure(requests.Session):
 
 
 class _Downloader:
-    """A downloader for pooch that resumes from an existing partial file; the checksum decides if it was the start."""
+    """A downloader for pooch that resumes from a partial file; the checksum shows whether that file was right."""
 
     def __init__(self, part: Path) -> None:
         self.part = part
@@ -208,7 +208,7 @@ def verified(source: Source) -> dict[str, Any]:
 
 
 def _digested(path: Path) -> Iterator[tuple[bytes, int]]:
-    """A file in blocks, or of each file of a folder its name and its SHA-256; each with the bytes it stands for."""
+    """The blocks of a file, or the name and SHA-256 of each file in a folder; each with its number of file bytes."""
     if path.is_dir():
         with opened(path) as members:
             for name, content in members.items():

@@ -1,4 +1,4 @@
-"""What figures and tables show of a data set, without the data: its examples of each label, and its classes' names."""
+"""Tables about a data set that figures use in place of the data: the examples per label, and the names of classes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,8 +36,8 @@ def write_names(dataset: str, data: Input, *, out: Output) -> None:
 
 
 def names_in(files: Sequence[str | Path], dataset: str) -> list[str]:
-    """The names of a data set's classes in metric files, by label, to be drawn; none if they are numbers."""
+    """The names of a data set's classes from metric files, by label, escaped for drawing; empty if all are numbers."""
     rows = metric_files.read(files, LABELS)
     names = rows[rows["dataset"] == dataset]["name"].tolist()
-    # Matplotlib takes a text between two dollars for a formula, and an SVG may not have signs that cannot be printed.
+    # Matplotlib reads a text between two dollar signs as a formula, and SVG allows no unprintable characters.
     return [] if all(name.isdigit() for name in names) else [escaped(name).replace("$", r"\$") for name in names]

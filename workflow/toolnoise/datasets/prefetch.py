@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def ahead(function: Callable[[Item], Result], items: Iterable[Item], threads: int = 1) -> Iterator[Result]:
-    """`function(item)` for each item, in order; at most one result per thread is in the making or waiting."""
+    """`function(item)` for each item, in order; ahead of the current one, at most one result per thread is computed."""
     pending: deque[Future[Result]] = deque()
     pool, user = ThreadPoolExecutor(threads), threading.get_ident()
     try:
@@ -22,6 +22,6 @@ def ahead(function: Callable[[Item], Result], items: Iterable[Item], threads: in
         while pending:
             yield pending.popleft().result()
     finally:
-        # Who left the loop waits for what is being made. What is collected as garbage may be so by one of the pool's
-        # own threads, which cannot wait for itself.
+        # The user's thread waits for the calls that still run. Garbage collection may run this in one of the pool's own
+        # threads, which cannot wait for itself.
         pool.shutdown(wait=threading.get_ident() == user, cancel_futures=True)

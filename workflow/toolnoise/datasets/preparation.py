@@ -33,11 +33,11 @@ def prepare(dataset: str, entry: Values, *, out: Output, threads: AsideNumber = 
 
 
 def first_image(dataset: str, entry: dict[str, Any]) -> Data:
-    """A data set as a network's builder sees it, its first image and its classes, without preparing it."""
+    """A data set as a network's builder needs it: its first image and its classes, read without preparation."""
     with ExitStack() as stack:
         raw = _read(dataset, entry, 1, stack)
         image = next(iter(raw.train.images))
-        # Of an original, its shape alone.
+        # For an original, the shape is enough.
         images = np.zeros((1, raw.side, raw.side, 3), np.uint8) if raw.side else image[np.newaxis]
         targets = np.zeros((1, *raw.train.labels.shape[1:]), np.int32)
         first = Split(images, targets, raw.maximum, margin=raw.margin, outcome=raw.outcome)
@@ -50,7 +50,7 @@ def _read(dataset: str, entry: dict[str, Any], threads: int, stack: ExitStack) -
 
 
 def _rows(part: RawPart) -> Rows:
-    """The images of a part; the first image must be made to know their shape."""
+    """The images of a part; the first image is decoded to learn their shape."""
     if isinstance(part.images, np.ndarray):
         return Rows(part.images.shape, part.images.dtype, part.images)
     images = iter(part.images)
@@ -61,7 +61,7 @@ def _rows(part: RawPart) -> Rows:
 
 
 def _members(raw: Raw, images: dict[str, Rows], streamed: bool) -> Iterator[tuple[str, np.ndarray | Rows]]:
-    """Every array of the prepared form, in the order of its digest."""
+    """Every array of the prepared form, in the order in which the digest includes them."""
     fingerprint = Fingerprint()
     checks: dict[str, list[int]] = {part: [] for part in PARTS}
     sizes: dict[str, list[tuple[int, ...]]] = {part: [] for part in PARTS}

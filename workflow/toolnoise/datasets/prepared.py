@@ -26,9 +26,9 @@ CHANNELS = {
 # Names of arrays, in the order in which they are written and digested.
 REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maximum", "classes")
 OPTIONAL = ("groups", "train_groups", "test_groups", "margin", "outcome", "asked", "train_sizes", "test_sizes", "side")
-# What there is of data that only an existing training program has seen.
+# The arrays of data that only an existing training program reads.
 LABELS_ONLY = {"test_labels", "classes"}
-# The kinds of these arrays, and their dimensions. Labels are floats where a training program predicts numbers.
+# The kinds of these arrays, and their dimensions. Labels are floats if a training program predicts numbers.
 ARRAYS = {
     **{f"{part}_images": ("u", (1, 2, 4)) for part in PARTS},
     **{f"{part}_labels": ("iuf", (1, 2, 3)) for part in PARTS},
@@ -45,8 +45,8 @@ BLOCK = 256
 class RawPart(NamedTuple):
     """One part of a data set: images (uint8, height x width x channel, all of one shape), made on demand, or tokens.
 
-    Originals come as their bytes, height and width, and `stored` is the number of all bytes. `groups` marks for each
-    example (row), or each of its labels, the groups of the data set (last axis) to which it belongs.
+    An original is given as its bytes, height and width, and `stored` is the total number of bytes. `groups` marks for
+    each example (row), or each of its labels, the groups of the data set (last axis) to which it belongs.
     """
 
     images: Iterable[Any]
@@ -55,7 +55,7 @@ class RawPart(NamedTuple):
     stored: int = 0
 
     def last(self, name: str, entry: Mapping[str, Any]) -> "RawPart":
-        """Its last `test_examples`, of a data set without groups whose images are in memory; all without this key."""
+        """The last `test_examples` examples, or all without this key; for images in memory, and without groups."""
         count = entry.get("test_examples", len(self.labels))
         if count > len(self.labels):
             raise BadInput(f"dataset {name}", "test_examples", f"found {count}", f"allowed: 1 to {len(self.labels)}")
@@ -65,8 +65,8 @@ class RawPart(NamedTuple):
 class Raw(NamedTuple):
     """A data set as read: `maximum` is the pixel value that stands for 1.
 
-    Images are `margin` pixels higher and wider than the window that a network sees. `asked` names many labels. Of
-    originals, it sees `side` x `side` pixels.
+    Images are `margin` pixels higher and wider than the window that a network sees. If an example has several labels,
+    `asked` names them. A network sees originals at `side` x `side` pixels.
     """
 
     train: RawPart
@@ -84,9 +84,9 @@ class Raw(NamedTuple):
 class Split:
     """One part of a data set: pixels as stored, targets, and the settings that turn pixels into a network's input.
 
-    `targets` has each example's label, or its labels. Where a network reads text, `pixels` has its tokens. `groups`
-    marks for each example (row), or for each of its labels, the groups (last axis) to which it belongs. With `checks`,
-    a CRC-32 of each image, the pixels are too large for memory: they stay in `file` and are read when they are needed.
+    `targets` has each example's label, or its labels. For text, `pixels` has the tokens. `groups` marks for each
+    example (row), or for each of its labels, the groups (last axis) to which it belongs. With `checks`, a CRC-32 of
+    each image, the pixels are too large for memory: they stay in `file` and are read when they are needed.
     """
 
     pixels: np.ndarray
@@ -104,7 +104,7 @@ class Split:
 
     @property
     def labels(self) -> np.ndarray:
-        """The label of each unit, those of an example side by side."""
+        """The label of each unit; the units of an example are adjacent."""
         return self.targets.reshape(-1)
 
     @property
@@ -127,18 +127,18 @@ class Split:
 
     @functools.cached_property
     def images(self) -> np.ndarray:
-        """All pixels, float32, normalised, or tokens; computed on first use, since many readers need only labels."""
+        """All pixels (float32, normalised) or tokens; computed on first use, since many readers need only labels."""
         if self.outcome == TOKENS:
             return self.pixels.astype(np.int32)
         return self.take(slice(None)) if self.streamed else _normalised(self.pixels, self.maximum, self.normalise)
 
     @property
     def boxes(self) -> Callable[..., np.ndarray] | None:
-        """What draws a box of each image, if they are originals."""
+        """The function that draws a box of each image if the images are originals, else None."""
         return getattr(self.pixels, "drawn", None)
 
     def take(self, which: np.ndarray | slice, boxes: np.ndarray | None = None) -> np.ndarray:
-        """Some of `images`; for streamed data, only these are read. Of originals, these boxes, or the middle."""
+        """Some of `images`; streamed data reads only these. For originals, the given boxes, or the middles."""
         if not self.streamed:
             return self.images[which]
         pixels = self.pixels[which]
@@ -150,7 +150,7 @@ class Split:
         return _normalised(pixels, self.maximum, self.normalise)
 
     def moved(self, down: int, right: int) -> np.ndarray:
-        """`images`, of originals, whose middles are moved by so many pixels."""
+        """The `images` of originals, with boxes shifted by this many pixels from the middle."""
         return self.take(slice(None), self.pixels.middles(down, right))
 
     def first(self, count: int) -> "Split":
@@ -175,7 +175,7 @@ class Split:
         return self.take(which)[:, start : start + height, start : start + width]
 
     def beyond(self, recipe: Mapping[str, Any]) -> np.ndarray:
-        """What lies beyond the edge of a normalised image, by channel, float32.
+        """The value beyond the edge of a normalised image, by channel, float32.
 
         It is zero or, with `padding: black`, the pixel 0, normalised.
         """
@@ -184,12 +184,11 @@ class Split:
         return Split(black, self.labels[:1], self.maximum, scaling).images[0, 0, 0]
 
     def around(self, recipe: Mapping[str, Any]) -> np.ndarray | None:
-        """What to add to images with zeros around them, [H, W, C] with the crop's padding; None if that is nothing."""
+        """The array to add to images padded with zeros, [H, W, C] with the crop's padding; None for zero padding."""
         if "padding" not in recipe:
             return None
         pad, (height, width, channels) = recipe["crop"], self.pixels.shape[1:]
-        # Adding -0 changes no bit of any number, and adding to 0 gives the value itself: pixels are moved, never
-        # computed.
+        # Adding -0 changes no bit of any number, and adding a value to 0 gives that value: no pixel is rounded.
         values = np.full((height + 2 * pad, width + 2 * pad, channels), self.beyond(recipe), np.float32)
         values[pad : pad + height, pad : pad + width] = -0.0
         return values
@@ -199,7 +198,7 @@ class Split:
 class Data:
     """A data set; `sha256` is the digest of its pixels and labels as prepared, independent of the file.
 
-    Where each example has many labels, `asked` names them, and the classes are no and yes.
+    If each example has several labels, `asked` names them, and the classes are no and yes.
     """
 
     train: Split
@@ -211,7 +210,7 @@ class Data:
 
     @property
     def outputs(self) -> int:
-        """The number of a network's scores: one for each class, or for each of many labels."""
+        """The number of a network's scores: one per class, or one per label if an example has several labels."""
         return len(self.asked or self.classes)
 
     @property
@@ -223,7 +222,7 @@ class Data:
     def members(self, split: Split) -> dict[str, np.ndarray]:
         """For each group, a mask of the units of a part that belong to it.
 
-        Each of many labels is a group, too, `label:all`, and so are its units in each group, `label:group`.
+        If examples have several labels, each label is also a group `label:all`, and with each group, `label:group`.
         """
         times = split.units if split.groups.ndim == 2 else 1
         columns = np.moveaxis(split.groups, -1, 0)
@@ -296,15 +295,15 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
 
 
 def targets(path: str | Path) -> dict[str, np.ndarray]:
-    """The labels of the test examples, classes or numbers, as `test_labels`, and what else is stored of them.
+    """All stored arrays, with the labels of the test examples (classes or numbers) as `test_labels`.
 
-    An example with many labels, tokens, pixels or columns has a row of them, as runs bring them.
+    An example with several labels, tokens, pixels or columns has a row of them, as in the outputs of runs.
     """
     members = _stored(path, npz_names(path))
     labels = members.get("test_labels")
     if labels is None:
         raise BadInput(path, "test_labels", "no such array", "prepared data")
-    # Labels as `prepare` writes them, whatever integers a file has; numbers to predict stay as they are.
+    # Integer labels are converted to int32, as `prepare` writes them; numbers to predict stay as they are.
     if labels.dtype.kind in "iu":
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < 2**31:
             raise BadInput(path, "test_labels", f"found labels {labels.min()} to {labels.max()}", "classes, from 0 up")
@@ -342,7 +341,7 @@ def check(
     outcome: str = LABEL,
     asked: Sequence[str] = (),
 ) -> None:
-    """Refuse images and labels that no network could be trained on; `shapes` are those of each part's images."""
+    """Refuse images and labels that no network could be trained on; `shapes` are the shapes of each part's images."""
     if outcome not in OUTCOMES:
         raise BadInput(source, "outcome", f"found {outcome!r}", f"allowed: {', '.join(OUTCOMES)}")
     if bool(asked) != (outcome == LABELS) or (asked and list(classes) != list(YES_OR_NO)):

@@ -1,4 +1,4 @@
-"""The source files of a data set, as its registry entry names them. No heavy imports: the Snakefile uses this."""
+"""The source files in the registry entry of a data set. Imports nothing heavy, because the Snakefile uses it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,13 +13,13 @@ NOT_CHECKED = "none"
 
 
 def sources(entry: dict[str, Any]) -> list[Source]:
-    """Each file with its `path`, and the `url`, `page` and `checksum` it may have; nothing for embedded data."""
+    """The files of a data set, each with `path` and optional `url`, `page` and `checksum`; none for embedded data."""
     read = [entry] if "path" in entry else list(entry.get("files", {}).values())
     return [*read, {"path": entry["vocabulary"]}] if "vocabulary" in entry else read
 
 
 def checksums(entry: dict[str, Any]) -> list[str]:
-    """What two entries of the same data have in common, whatever their names and paths."""
+    """The checksums of an entry's files, which are equal for the same data under other names and paths."""
     return sorted(source.get("checksum", "") for source in sources(entry))
 
 
@@ -29,9 +29,9 @@ def is_own(source: Source) -> bool:
 
 
 def require_own(name: str, entry: dict[str, Any], file: str | Path) -> None:
-    """Refuse a data set of the user's, declared in this file, of which a file or a folder is absent.
+    """Refuse a data set, declared in `file`, if a file or folder that only the user can provide is absent.
 
-    Published files that nobody may download for them are named on the terminal: without them the study can be planned.
+    Published files that the user must download are only named on the terminal: the study can be planned without them.
     """
     absent = [source for source in sources(entry) if not Path(source["path"]).exists()]
     for source in filter(is_own, absent):
@@ -47,15 +47,15 @@ def paths_of(entry: dict[str, Any], *roles: str) -> list[Path]:
 
 
 def embedded(entry: dict[str, Any]) -> tuple[str, ...]:
-    """The text of the repository that a data set is made of, if it is."""
+    """The text in the repository that a data set consists of, in a tuple; empty for other data sets."""
     return (f"resources/texts/{entry['embedded']}.txt",) if "embedded" in entry else ()
 
 
 def bundled(entry: dict[str, Any]) -> tuple[str, str] | None:
-    """The installed package of embedded data, and the file in it; None for data that is drawn."""
+    """The installed package that contains the data, and the file in it; None for other data sets."""
     return ("scikit-learn", "sklearn/datasets/data/digits.csv.gz") if entry["reader"] == "digits" else None
 
 
 def keeps_originals(entry: Mapping[str, Any]) -> bool:
-    """Whether images are stored as their files have them, by the entry of their data set."""
+    """Whether a data set stores its images as the original encoded files."""
     return entry.get("stored_size") == ORIGINAL

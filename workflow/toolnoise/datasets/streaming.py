@@ -1,4 +1,4 @@
-"""Data too large for memory: the images of a few steps at a time, in the planned order, read and normalised ahead."""
+"""Streams data too large for memory: reads and normalises the images of a few steps ahead, in the planned order."""
 
 from collections.abc import Iterator
 

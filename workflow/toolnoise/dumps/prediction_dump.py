@@ -1,6 +1,6 @@
 """A cell's predictions: the logits of every run on the test set, stacked in one memory-mapped array.
 
-The index next to it has the seed of each layer of the stack; a diverged run is stored as NaN, so nothing shifts.
+The index next to it has the seed of each layer of the stack. A diverged run is stored as NaN, so positions stay fixed.
 """
 
 from collections.abc import Collection
@@ -24,7 +24,7 @@ from toolnoise.training.network import build_model, start_engine
 
 
 class Predictor(NamedTuple):
-    """The means to predict with a cell's runs: a started engine, its empty network, the data and the machine."""
+    """All that is needed to predict with a cell's runs: a started engine, its empty network, the data, the machine."""
 
     engine: KerasEngine
     parameters: tuple[Parameter, ...]
@@ -40,7 +40,7 @@ class Predictor(NamedTuple):
         self.engine.restore(State(weights, {}, 0))
 
     def unused(self, recipe: dict[str, Any]) -> list[str]:
-        """The sources that a training by this recipe does without: what no run uses, no two runs share."""
+        """The sources that a training by this recipe does not use, whose draws no two runs share."""
         used = {
             "augment": recipe["crop"] or recipe["flip"] or "resized_crop" in recipe or self.dataset.train.margin,
             "dropout": any(layer.rate for layer in self.engine.dropouts),
@@ -49,7 +49,7 @@ class Predictor(NamedTuple):
 
 
 def build(spec: Spec, data: str | Path, timings: Timings) -> Predictor:
-    """Start a cell's engine and build its network; `spec` is that of any of its runs."""
+    """Start a cell's engine and build its network; `spec` is the spec of any of its runs."""
     with timings.measure("start_up"):
         dataset = prepared.load(data, spec.recipe["normalise"])
         engine, observed = start_engine(spec)
@@ -68,8 +68,8 @@ def dump(
 ) -> dict[str, Any]:
     """Run every network of a cell on the test set, on the tooling of `spec`, the spec of any of the cell's runs.
 
-    Runs `trained_on` another tooling are predicted in the same way as those of this one: only inference differs from
-    their own dump. Return the observed machine.
+    Runs `trained_on` another tooling predict in the same way as runs of this tooling: only inference differs from their
+    own dump. Return the observed properties of the machine.
     """
     timings = Timings()
     cell = [runs.read(record) for record in records]

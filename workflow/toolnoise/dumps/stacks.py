@@ -1,4 +1,4 @@
-"""Dumps and how they are read: memory-mapped arrays, each with an index of its contents."""
+"""Reads dumps: memory-mapped arrays, each with an index of its contents."""
 
 from itertools import compress
 from pathlib import Path
@@ -16,9 +16,9 @@ from toolnoise.formulas.outcomes import LEFT, LOGITS
 from toolnoise.stats.draws import Drawn
 
 SOME = 1000  # examples that show whether a network ends in a softmax
-# What is read of an index.
+# The parts of an index that are read.
 INDEX: Shape = {"shape": [COUNT], "seeds": [INTEGER], "diverged": [FLAG], "outcome?": TEXT}
-# A source without draws has none of its own in any run.
+# The draws of a source; null if runs share no draw of this source.
 DRAWS = shapes.ValueKind(
     "a list of each run's draws, or null",
     lambda value: value is None or (isinstance(value, list) and all(map(INTEGER.fits, value))),
@@ -42,17 +42,17 @@ class Predictions(NamedTuple):
 
     @property
     def finished(self) -> np.ndarray:
-        """The runs that can be measured."""
+        """Which runs finished, and so can be measured."""
         return ~np.array(self.diverged, bool)
 
     @property
     def kept(self) -> np.ndarray:
-        """The logits of these runs; a whole dump stays in its file."""
+        """The logits of the finished runs; they stay in their file if all runs finished."""
         return self.logits if self.finished.all() else self.logits[self.finished]
 
     @property
     def kept_draws(self) -> list[Drawn]:
-        """The draws of these runs."""
+        """The draws of the finished runs."""
         return list(compress(self.drawn, self.finished))
 
 
@@ -84,7 +84,7 @@ def _drawn(index: str | Path, entry: dict[str, Any]) -> list[Drawn]:
 def require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -> None:
     """Refuse a stack [S, ..., N, C] of softmax outputs: training, entropies, ensembles, correlations need logits.
 
-    So do they need finite ones. Only a run that diverged, which nothing measures, may have others.
+    The logits must be finite. Only diverged runs, which are not measured, may have other values.
     """
     finished = np.flatnonzero(~np.array(diverged, bool))
     for run in finished:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    # It brings SciPy, which takes half a second to import.
+    # This imports SciPy, which takes half a second.
     from toolnoise.stats.estimates import Estimate
 
 Row = tuple[str, str, "Estimate"]  # metric, group, estimate

@@ -16,7 +16,7 @@ def predictions(logits: np.ndarray) -> np.ndarray:
     """
     if keeps_likeliest(logits):
         return logits["classes"][..., 0]
-    # The smallest integers: of many runs, predictions may have as many bytes as the memory.
+    # The smallest integer type, because the predictions of many runs may fill the memory.
     predicted = np.empty(logits.shape[:-1], np.min_scalar_type(max(0, logits.shape[-1] - 1)))
     for run, classes in zip(logits, predicted, strict=True):  # one run at a time: NumPy copies a read-only memory map
         classes[...] = run.argmax(axis=-1)
@@ -31,7 +31,7 @@ def accuracies(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def class_accuracies(predictions: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
     """The accuracy of each run on the examples of each class, [S, C]; NaN for a class without examples."""
     result = np.full((len(predictions), classes), np.nan)
-    if not classes:  # more than have rows of their own
+    if not classes:  # too many for rows of their own
         return result
     sizes = np.bincount(labels, minlength=classes)
     for run, right in enumerate(predictions == labels):
@@ -42,7 +42,7 @@ def class_accuracies(predictions: np.ndarray, labels: np.ndarray, classes: int) 
 def cross_entropies(logits: np.ndarray, labels: np.ndarray, member: np.ndarray | None = None) -> np.ndarray:
     """The cross-entropy of each run, [S], from logits [S, N, C] and labels [N]; infinite if a label is impossible.
 
-    That of a group is over the examples that `member` marks; NaN if it marks none.
+    With `member`, the mean is over the examples that it marks; NaN if it marks none.
     """
     chosen = slice(None) if member is None else member
     if not len(labels[chosen]):

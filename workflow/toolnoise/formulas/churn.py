@@ -1,8 +1,8 @@
 """Churn: the share of examples that two runs classify differently.
 
 It counts disagreement between runs, right or wrong. It is exactly count / number of examples, so equal predictions have
-a churn of exactly 0. The number of runs that give each answer to an example is enough for each run's churn with the
-others. So its time grows with the runs, not with their pairs.
+a churn of exactly 0. Each run's churn with the others follows from the number of runs that give each answer to an
+example, so the computing time grows with the runs, not with their pairs.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
 from toolnoise.stats.jackknife import Pairs, some_pairs, standard_error, within_blocks
 
 BLOCK = 2**20  # predictions of all runs at a time, or counts of answers
-IN_CAMPS = 2**24  # at a time, of all runs, whether each is in a camp
+IN_CAMPS = 2**24  # memberships of all runs in camps at a time
 RESAMPLES = 999
 AT_ONCE = 1 << 20  # examples of all resamples that are in memory together
 
@@ -22,13 +22,13 @@ AT_ONCE = 1 << 20  # examples of all resamples that are in memory together
 def churn(predictions: np.ndarray) -> Pairs:
     """The churn of runs with predictions [S, N]."""
     runs, examples = predictions.shape
-    alike = agreements(predictions, predictions)  # itself among them
+    alike = agreements(predictions, predictions)  # including each run with itself
     of_pairs = [np.count_nonzero(predictions[i] != predictions[j]) for i, j in zip(*some_pairs(runs), strict=True)]
     return Pairs((runs * examples - alike) / examples, np.array(of_pairs, np.int64) / examples)
 
 
 def agreements(predictions: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """How often each run with predictions [S, N] agrees with another on an example, [S]: over examples and others."""
+    """The number of agreements of each run with the runs of `others`, [S], over all examples; both [S, N]."""
     classes = 1 + int(max(predictions.max(initial=0), others.max(initial=0)))
     width = max(len(predictions), len(others), classes)
     alike = np.zeros(len(predictions), np.int64)
@@ -76,7 +76,7 @@ def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:
 
 
 def normalised_churns(predictions: np.ndarray, errors: np.ndarray) -> Pairs:
-    """The same of runs with predictions [S, N]: it is not linear in the churn of a pair, so it needs every pair."""
+    """The normalised churn of runs with predictions [S, N]; its range differs by pair, so it needs each pair."""
 
     def of(runs: slice) -> list[Pairs]:
         return [Pairs.of(normalised_churn(pairwise_churn(predictions[runs]), errors[runs]))]
@@ -86,7 +86,7 @@ def normalised_churns(predictions: np.ndarray, errors: np.ndarray) -> Pairs:
 
 
 def _blocks(predictions: np.ndarray, width: int) -> Iterator[np.ndarray]:
-    """The predictions of some examples at a time, in the smallest integers that hold them."""
+    """The predictions of some examples at a time, in the smallest integer type that fits."""
     step = max(1, BLOCK // max(1, width))
     small = np.min_scalar_type(predictions.max(initial=0))
     for start in range(0, predictions.shape[1], step):
@@ -96,7 +96,7 @@ def _blocks(predictions: np.ndarray, width: int) -> Iterator[np.ndarray]:
 class _Camps(NamedTuple):
     """The camps of some contested examples: a camp is the runs that predict the same class for an example.
 
-    `of_run` [S, examples] has the place of each run's camp, `first` the places of the examples' first camps.
+    `of_run` [S, examples] has the index of each run's camp, `first` the index of each example's first camp.
     """
 
     examples: np.ndarray
@@ -109,9 +109,9 @@ class ExampleChurn:
     """The churn of each example, for predictions [S, N]. Pairs of a run with itself are left out."""
 
     def __init__(self, predictions: np.ndarray, units: int = 1) -> None:
-        """Find the examples on which some runs disagree, and who agrees with whom; predictions of units [S, N units].
+        """Find the examples on which runs disagree, and the runs that agree, from predictions of units [S, N x units].
 
-        The `units` of each example lie side by side.
+        The `units` of each example are adjacent.
         """
         (self.runs, count), self.units = predictions.shape, units
         self.examples = count // units
@@ -122,7 +122,7 @@ class ExampleChurn:
         self.camps = [_camps(predictions, chosen, classes) for chosen in blocks]
 
     def __call__(self, times: np.ndarray) -> np.ndarray:
-        """The churn of each example, [R, N], from how often each run is drawn, [R, S]."""
+        """The churn of each example, [R, N], from the number of times that each run is drawn, [R, S]."""
         churn = np.zeros((len(times), self.examples))
         drawn, of_all, of_same = times.astype(np.float32), np.square(times.sum(axis=1)), np.square(times).sum(axis=1)
         for camps in self.camps:
@@ -134,7 +134,7 @@ class ExampleChurn:
         return churn
 
     def _add(self, churn: np.ndarray, camps: _Camps, of_units: np.ndarray) -> None:
-        """Give contested units' churn to their examples."""
+        """Add the churn of contested units to their examples."""
         if self.units == 1:
             churn[:, camps.examples] = of_units
         else:
@@ -158,7 +158,7 @@ def _camps(predictions: np.ndarray, chosen: np.ndarray, classes: int) -> _Camps:
 
 
 def two_way_bootstrap(measure: ExampleChurn, stream: int, resamples: int = RESAMPLES) -> Estimate:
-    """The churn with an interval for other runs on other examples; fewer than three runs have none.
+    """The churn with an interval for other runs on other examples; fewer than three runs have no interval.
 
     The jackknife over runs describes the test set at hand. On another test set of the same kind, the examples vary too.
     The variances from runs and from examples add up, but the interaction of a run with an example contributes to both.
@@ -175,7 +175,7 @@ def two_way_bootstrap(measure: ExampleChurn, stream: int, resamples: int = RESAM
         return Estimate(value)
     draws = np.random.Generator(np.random.Philox(key=stream))
     times = draws.multinomial(runs, np.full(runs, 1 / runs), resamples)
-    while (alone := times.max(axis=1) == runs).any():  # one run and no pair
+    while (alone := times.max(axis=1) == runs).any():  # one run only, so no pair
         times[alone] = draws.multinomial(runs, np.full(runs, 1 / runs), np.count_nonzero(alone))
     by_runs, by_examples, by_both = np.empty((3, resamples))
     at_once = max(1, AT_ONCE // examples)

@@ -1,9 +1,9 @@
-"""Every measure of a cell, declared: its range, what several draws make of it, and its label on the page.
+"""Declares every measure of a cell: its range, its rule for several draws, and its label on the page.
 
-A measure without a row here is an error wherever it is made, so a new one is a function that yields it and a row. No
-bound of an interval is outside the range, except where the estimate itself is.
-Where a cell has several algorithmic draws with several runs each, a measure is made for each draw, and `over` gives
-that of all draws from their values. It is None for a measure that is made from all draws at once.
+A measure without a row here causes an error, so a new measure needs a function that yields it, and a row. No bound of
+an interval is outside the range, unless the estimate itself is.
+If a cell has several algorithmic draws with several runs each, a measure is computed for each draw, and `over` combines
+the values of the draws. It is None for a measure that is computed from all draws at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -41,36 +41,36 @@ def mean_similarity(values: np.ndarray) -> Estimate:
 
 
 def mean_loss(values: np.ndarray) -> Estimate:
-    """A mean of what is never positive."""
+    """A mean of values that are never positive."""
     gain = positive_mean_t(np.maximum(-values, 0))
     return Estimate(-gain.value, -gain.high, -gain.low)
 
 
 def mean_change(values: np.ndarray) -> Estimate:
-    """A mean of changes that may have either sign; where none is negative, they differ between draws by factors."""
+    """A mean of changes that may have either sign; if none is negative, they differ between draws by factors."""
     return positive_mean_t(values) if (values >= 0).all() else mean_t(values)
 
 
 def mean_alone(values: np.ndarray) -> Estimate:
-    """A mean without an interval, of what draws do not show."""
+    """A mean without an interval, because the draws do not show its variation."""
     return Estimate(float(values.mean()))
 
 
 ANY, POSITIVE, SHARE, CHANGE = (-np.inf, np.inf), (0, np.inf), (0, 1), (-1, 1)
-CORRELATION = (-1, 1)  # and the cosine of two matrices
-DISTANCE = (0, 2)  # of vectors of length 1, or relative to the lengths of both
+CORRELATION = (-1, 1)  # also for the cosine of two matrices
+DISTANCE = (0, 2)  # between vectors of length 1, or relative to both lengths
 PERPLEXITY = (1, np.inf)
-# Two runs are right on an example together, or are not: half of it is gained where one is, all where neither is.
+# On each example, an ensemble of two gains or loses 0.5 if one member is right, and gains at most 1 if neither is.
 GAIN = (-0.5, 1)
-# Differences of variances of a share, which are at most a quarter; negative ones are shown. The roots keep the sign.
+# Differences of variances of shares, which are at most 0.25. Negative differences are shown; their roots keep the sign.
 VARIANCE, SIGNED_SD = (-0.25, 0.25), (-0.5, 0.5)
 PERCENT, POINTS = ("%", 100, 2), ("points", 100, 2)
 
 
 def spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, Metric]:
-    """The mean and the SDs over runs of a quantity; labels are those of the mean and the first SD.
+    """The mean and the SDs over runs of a quantity; `labels` are for the mean and the first SD.
 
-    No SD is more than half the width of the range.
+    The true SD is at most half the width of the range.
     """
     mean, sd = labels or (None, None)
     of_sd = 0, (limits[1] - limits[0]) / 2
@@ -82,7 +82,7 @@ def spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, 
 
 
 def rate(name: str, *labels: Label) -> dict[str, Metric]:
-    """A rate's mean and SDs, and its SD in a part of the test set over that in all of it."""
+    """A rate's mean and SDs, and the ratio of its SD on a part of the test set to its SD on the whole."""
     return spread(name, SHARE, *labels) | {
         f"{name}_sd_ratio": Metric(POSITIVE),
         f"{name}_sd_ratio_null": Metric(POSITIVE),
@@ -128,12 +128,12 @@ METRICS: Mapping[str, Metric] = {
     **spread("perplexity", PERPLEXITY, Label("Perplexity", "", 1, 2), Label("SD of perplexity")),
     "mean_absolute_difference": Metric(POSITIVE, positive_mean_t, Label("Mean absolute difference between runs")),
     "n_draws": Metric(POSITIVE),
-    "bit_equal": Metric(SHARE, mean_alone),  # over draws, the share of those whose runs are
+    "bit_equal": Metric(SHARE, mean_alone),  # over draws: the share of draws with bit-equal runs
 }
-# The columns of the page's table of cells; a cell's own page has all.
+# The columns of the page's table of cells; a cell's own page has all measures.
 USUAL = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit", "mean_absolute_error_mean", "mean_absolute_error_sd")
 USUAL += ("loss_mean", "loss_sd", "perplexity_mean", "perplexity_sd", "mean_absolute_difference")
-# The values of single runs, which a cell's page has.
+# The values of single runs that a cell's page shows.
 OF_RUNS = {
     "accuracy": Label("Accuracy", *PERCENT),
     "cross_entropy": Label("Cross-entropy"),

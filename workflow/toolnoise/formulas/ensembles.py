@@ -22,7 +22,7 @@ ENSEMBLES: Columns = {**CELL, "members": int, **MEASURE}
 EXAMPLES = 2**19  # logits of all runs at a time
 # Sums of products of exponentials below this are recomputed from logarithms, before they lose digits.
 SMALL = 1e-290
-LARGEST = 50  # runs in an ensemble: with all sizes, the time of many runs would grow with their square
+LARGEST = 50  # runs in an ensemble: without a limit, computing time would grow with the square of the runs
 
 
 def pairwise_accuracy_change(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -69,11 +69,11 @@ def pairwise_cross_entropy_change(logits: np.ndarray) -> np.ndarray:
 
 
 def _measured(logits: np.ndarray, labels: np.ndarray, members: int) -> tuple[np.ndarray, np.ndarray]:
-    """The predictions and the cross-entropy of each ensemble of so many runs, in the order of the runs.
+    """The predictions and the cross-entropy of each ensemble of `members` runs, in the order of the runs.
 
     No run is in two ensembles, so they are as independent as runs, and every measure of runs applies to them. Leftover
-    runs are not used. One ensemble at a time: all together may have as many bytes as the runs. Of single runs, the
-    likeliest classes are enough.
+    runs are not used. Ensembles are computed one at a time, because all together may need as many bytes as the runs.
+    For single runs, the likeliest classes are enough.
     """
     if members == 1:
         return predictions(logits), cross_entropies(logits, labels)

@@ -1,7 +1,7 @@
-"""Are runs equal bit by bit? Then they have no intervals.
+"""Finds runs that are equal bit by bit, which have no intervals.
 
-Bit-equal runs show what a deterministic training does, and another run would be equal, too. Runs that differ anywhere
-may agree in one measure by luck: they are all right on a class, or equally often wrong.
+Bit-equal runs show that training is deterministic: another run would be equal, too. Runs that differ anywhere may
+still agree in one measure by chance: all are right on a class, or equally often wrong.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ BIT_EQUAL = "bit_equal"
 
 
 class PerRun(Protocol):
-    """An array of each run, [S, ...], which need not all be in memory."""
+    """One array per run, [S, ...]; they need not be in memory."""
 
     shape: tuple[int, ...]
 
@@ -33,17 +33,17 @@ def bit_equal(runs: PerRun | Sequence[np.ndarray]) -> bool:
 
 
 def equality(equal: bool, runs: int) -> Row:
-    """The row that says whether all runs are bit-equal, which is why they have no intervals; of one run, it is open."""
+    """The row that states whether all runs are bit-equal and so have no intervals; undefined for a single run."""
     return BIT_EQUAL, "all", Estimate(float(equal)) if runs > 1 else UNDEFINED
 
 
 def digests(runs: Iterable[np.ndarray]) -> list[str]:
-    """The SHA-256 of each run's numbers: equal runs have equal ones."""
+    """The SHA-256 of each run's numbers: equal runs have equal digests."""
     return [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in runs]
 
 
 def rate_step(examples: int, equal: bool) -> float:
-    """The `step` (see stats/estimates.py) of a rate over so many examples; bit-equal runs have none."""
+    """The `step` (see stats/estimates.py) of a rate over this many examples; NaN for bit-equal runs."""
     return 1 / examples if examples and not equal else np.nan
 
 

@@ -7,15 +7,15 @@ independently. A rate over no examples is undefined.
 
 A part has fewer examples than the whole, so the SD of its rate is larger without the part being special in any way. Two
 nulls give the expected ratio. The null of size holds if all examples are equally noisy: the SD is then proportional to
-1 / sqrt(examples). The null of difficulty knows how often each example errs. Where some parts are harder than others,
-which is the rule, only this one holds its level: a hard part is noisier for its size by chance alone.
+1 / sqrt(examples). The null of difficulty uses the error rate of each example. Usually some parts are harder than
+others. Then only this null keeps its significance level, because a hard part has more chance noise for its size.
 
-Where runs have several draws, variances are means over draws of the variance within a draw.
+If runs have several draws, variances are means over draws of the variance within a draw.
 
-Of the SD of accuracy, a part is due to the size of the test set alone. Even runs that are equally good on all possible
-examples may score differently on the few of a test set. If examples err independently of one another, the SD of the
-error rate follows from how often each example errs. The variance beyond that comes from runs that are better or worse
-on the distribution. It is the distribution-wise variance (Jordan 2023, arXiv:2304.01910, theorem 2).
+A part of the SD of accuracy comes only from the size of the test set. Even runs that are equally good on all possible
+examples may score differently on the few examples of a test set. If examples err independently of one another, the SD
+of the error rate follows from the error rate of each example. The variance beyond that comes from runs that are better
+or worse on the distribution. It is the distribution-wise variance (Jordan 2023, arXiv:2304.01910, theorem 2).
 """
 
 import functools
@@ -42,7 +42,7 @@ from toolnoise.stats.jackknife import sd_without_each, standard_error
 from toolnoise.stats.significance import holm
 
 STUDIES = 100_000  # simulated studies, which give the range of a largest ratio
-NORMALS = 100_000_000  # drawn at most: with very many parts and runs, fewer studies take seconds, not half a minute
+NORMALS = 100_000_000  # the most that are drawn: very many parts and runs get fewer studies, which take seconds
 # All cells with the same sizes and runs have the same null, so its draws must not depend on the cell.
 STREAM = streams.key(0, streams.ANALYSIS, 0, "largest ratio")
 
@@ -55,7 +55,7 @@ class Rate(NamedTuple):
     independent_sd: float
 
 
-# A rate in the runs of each draw.
+# The rate in the runs of each draw.
 Draws = Sequence[Rate]
 
 
@@ -92,10 +92,10 @@ def by_size(parts: Draws, wholes: Draws) -> Null:
 
 
 def by_difficulty(parts: Draws, wholes: Draws) -> Null:
-    """The null of a part whose examples err as often as they do, independently.
+    """The null of a part whose examples keep their error rates, but err independently.
 
-    No error rate is taken as known: given how many runs err on each example, the mean of a part's observed variance
-    over all ways to deal these errors to the runs is the square of `independent_errors_sd`.
+    It needs no true error rates: the square of `independent_errors_sd` is the mean of a part's observed variance over
+    all ways to assign the observed errors on each example to runs.
     """
     part_sd, whole_sd = independent_sd(parts), independent_sd(wholes)
     if not (part_sd > 0 and whole_sd > 0):
@@ -104,7 +104,7 @@ def by_difficulty(parts: Draws, wholes: Draws) -> Null:
 
 
 def independent_sd(draws: Draws) -> float:
-    """The SD of independent errors, from the mean variance over draws; a draw of one run has none."""
+    """The SD of independent errors, from the mean variance over draws; draws with one run are left out."""
     variances = [rate.independent_sd**2 for rate in draws if len(rate.values) > 1]
     return float(np.sqrt(np.mean(variances))) if variances else np.nan
 
@@ -112,8 +112,8 @@ def independent_sd(draws: Draws) -> float:
 def freedom(draws: Draws) -> float:
     """The degrees of freedom of the mean over draws of the variance within a draw.
 
-    They are Satterthwaite's (1946): with equally noisy draws at most as many as the runs less one a draw, and with all
-    noise in one draw those of that draw.
+    They follow Satterthwaite (1946): at most the sum over draws of runs - 1, which equally noisy draws reach, and only
+    the runs - 1 of a single draw that has all the noise.
     """
     runs = [rate.values for rate in draws if len(rate.values) > 1 or len(draws) == 1]
     if len(runs) == 1:
@@ -128,9 +128,9 @@ def freedom(draws: Draws) -> float:
 def sd_ratio(parts: Draws, wholes: Draws) -> Estimate:
     """SD of a part over SD of the whole, with the interval of its logarithm.
 
-    It is by the jackknife over the runs of a single draw, or over draws. There the standard error is wider by
+    The jackknife is over the runs of a single draw, or over several draws. Over draws the standard error is wider by
     sqrt(D / (D - 1)), since a few draws rarely contain a very noisy one (bench/error_rates.py). A ratio to an SD of 0
-    is undefined. There is no interval with two draws, if either SD is 0, over all or without any one of them, or if it
+    is undefined. There is no interval with two draws, with an SD of 0 (over all, or without any one of them), or if it
     would be too wide.
     """
     draws = zip(parts, wholes, strict=True)
@@ -180,14 +180,14 @@ def _simulated(given: tuple[int, ...], runs: int, stream: int) -> Estimate:
     return Estimate(float(median), float(low), float(high))
 
 
-# What the size of a test set makes of an SD, and the rest: are some runs better as a whole?
+# The part of an SD that comes from the size of the test set, and the rest, from runs that are better as a whole
 
 
 def independent_errors_sd(right: np.ndarray) -> float:
-    """SD of accuracy over runs if each example erred as often as it does, but independently of the others.
+    """The SD of accuracy over runs if each example kept its error rate, but erred independently of the others.
 
-    `right` [S, N] marks the examples that each run classifies correctly, or has the share of each example's units, such
-    as its tokens, that it does. The result is NaN for fewer than two runs.
+    `right` [S, N] marks the examples that each run classifies correctly, or has the share of correct units (such as
+    tokens) of each example. The result is NaN for fewer than two runs.
     """
     return float(np.sqrt(_independent_variance(right)))
 
@@ -196,11 +196,11 @@ def distribution_wise_variance(draws: Sequence[np.ndarray], sd: Estimate) -> Est
     """The variance over runs of the accuracy on all possible examples, from the runs of each draw [S, N]; unbiased.
 
     It is the mean covariance of two examples over runs; every variance has the divisor S - 1. It is a difference, so it
-    can be negative, which means that no such variance is visible. Its bounds can be negative too: clipping would hide
-    that.
+    can be negative, which means that no such variance is visible. Its bounds can be negative, too, and are not clipped,
+    because clipping would hide that.
 
-    The interval is that of the variance of accuracy, of which `sd` is the root, minus the variance from independent
-    errors. The latter is known far better, because it is a mean over all the examples.
+    The interval is the one of the variance of accuracy (the square of `sd`) minus the variance from independent errors.
+    The latter is estimated far more precisely, because it is a mean over all examples.
     """
     examples = draws[0].shape[1]
     if examples < 2 or np.isnan(sd.value):
@@ -210,9 +210,9 @@ def distribution_wise_variance(draws: Sequence[np.ndarray], sd: Estimate) -> Est
 
 
 def distribution_wise_sd(variance: Estimate) -> Estimate:
-    """The SD of a distribution-wise variance, to stand beside the SD of accuracy: the root of its magnitude.
+    """The SD of a distribution-wise variance, to compare with the SD of accuracy: the root of its magnitude.
 
-    It keeps the sign, so that a variance that is not visible is still recognised; so do the bounds.
+    The SD and its bounds keep the sign, so that a variance that is not visible is still recognised.
     """
     return Estimate(*(float(np.copysign(np.sqrt(abs(part)), part)) for part in variance))
 
@@ -237,7 +237,7 @@ def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.
 
 
 def spread_rows(rate: str, group: str, values: np.ndarray, step: float = np.nan) -> list[Row]:
-    """Mean and SD over runs of a rate, with its `step`, or of another quantity."""
+    """Mean and SDs over runs of a rate, with its `step`, or of another quantity."""
     return [
         (f"{rate}_mean", group, mean_t(values, step)),
         (f"{rate}_sd", group, sd_chi2(values, step)),
@@ -249,10 +249,10 @@ NULLS = {"": by_size, "_difficulty": by_difficulty}
 
 
 def ratio_rows(parts: Sequence[tuple[str, str, Draws, Draws]]) -> list[Row]:
-    """The SD of each part's rate over that of its whole, and the ratios expected from size and from difficulty.
+    """The ratio of the SD of each part's rate to that of its whole, and the ratios expected from size and difficulty.
 
-    A part has the name of its rate, its group, its draws and those of its whole. Each null's p-values are adjusted for
-    the number of parts (Holm), since the most extreme of many is extreme by chance.
+    A part has the name of its rate, its group, its draws and the draws of its whole. Each null's p-values are adjusted
+    for the number of parts (Holm), since the most extreme of many is extreme by chance.
     """
     ratios = [sd_ratio(part, whole) for *_, part, whole in parts]
     known = [freedom(whole) for *_, whole in parts]

@@ -1,8 +1,8 @@
-"""The likeliest classes of each unit: what a dump keeps of networks whose vocabulary is too large to keep every score.
+"""The likeliest classes of each unit, which a dump keeps if the vocabulary is too large to keep every score.
 
 A unit has the log-probability of its label, the log of the probability of all classes that are not kept, and the
-likeliest classes in their order with their log-probabilities. So accuracy, churn and cross-entropy are exact, and a
-divergence of two distributions is a lower bound; correlations, CKA and ensembles are lost.
+likeliest classes in order with their log-probabilities. So accuracy, churn and cross-entropy are exact, and divergences
+of two distributions are lower bounds; correlations, CKA and ensembles cannot be computed.
 """
 
 from typing import Any
@@ -11,22 +11,22 @@ import numpy as np
 import scipy
 
 KEPT = 32
-MOST = 4096  # classes of which all scores are kept
-CUT = "likeliest"  # what the index of a dump calls its outcome if it has no more than these
+MOST = 4096  # the most classes whose scores are all kept
+CUT = "likeliest"  # the outcome in the index of a dump that has only the likeliest classes
 LIKELIEST = np.dtype([("label", "<f4"), ("rest", "<f4"), ("classes", "<u4", KEPT), ("scores", "<f4", KEPT)])
 
 
 def unit_dtype(several_units: bool, classes: int) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """How a dump keeps a unit: the type of a number, and the shape of a unit's numbers."""
+    """The format of a unit in a dump: the type of its numbers, and their shape."""
     return (LIKELIEST, ()) if several_units and classes > MOST else (np.dtype(np.float32), (classes,))
 
 
 def likeliest(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """What is kept of units with logits [U, C], of which all are finite, and labels [U]."""
+    """The likeliest classes of units, from finite logits [U, C] and labels [U]."""
     scores = logits.astype(np.float64)
     scores -= scipy.special.logsumexp(scores, axis=1, keepdims=True)
     chosen = np.argpartition(-scores, KEPT - 1, axis=1)[:, :KEPT]
-    # Ties go to the first class, which is kept even if more classes than these have the highest score.
+    # Ties go to the first class, which is kept even if more than `KEPT` classes have the highest score.
     first = scores.argmax(axis=1)
     absent = (chosen != first[:, np.newaxis]).all(axis=1)
     chosen[absent, 0] = first[absent]
@@ -42,7 +42,7 @@ def likeliest(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def keeps_all(stack: np.ndarray) -> bool:
-    """Whether a dump has every score, not the likeliest classes or predicted classes alone."""
+    """Whether a dump has every score, not only the likeliest or the predicted classes."""
     return stack.dtype == np.float32 and stack.ndim > 2
 
 

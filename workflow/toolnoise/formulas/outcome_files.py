@@ -1,4 +1,4 @@
-"""The files in which an existing training program leaves its outcome, by name; docs/outside.md explains them."""
+"""The names of the output files of an existing training program; docs/outside.md explains them."""
 
 LOGITS, PREDICTIONS, METRIC = "logits.npy", "predictions.npy", "metric.json"
 LOSSES = ("nll.npy", "losses.npy")

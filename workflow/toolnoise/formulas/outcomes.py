@@ -1,34 +1,34 @@
-"""Outcomes: what is asked about an example, and the units that have one answer each.
+"""Outcomes: the kinds of answers about an example, and the units that have one answer each.
 
-Every measure knows one form: units with one label each, and for each unit one score per class. An example of a single
-label is one unit; a segment of text is as many as it has positions, a picture with many labels as many as it has
-labels, a mask as many as it has pixels. All units of an example are neighbours, and come from the same example.
+Every measure uses one form: units with one label each, and one score per class for each unit. An example with a single
+label is one unit. A segment of text has one unit per position, an image with several labels one per label, and a mask
+one per pixel. The units of an example are adjacent.
 
-Training programs may also leave numbers: a prediction is then a value, of one column or several, or nothing but a loss.
+Training programs may also output numbers: values, in one column or several, or only losses.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
 
-# Whoever plans a study reads this, and needs no arrays.
+# Planning a study imports this module, and needs no arrays.
 if TYPE_CHECKING:
     import numpy as np
 
 LABEL, LABELS, TOKENS, MASKS, VALUES, LOSSES = "label", "labels", "tokens", "masks", "values", "losses"
 LOGITS, CLASSES, METRIC = "logits", "classes", "metric"
-# The classes of each of many labels.
+# The classes of each label, if an example has several.
 YES_OR_NO = ("no", "yes")
-ALL = "all"  # the group of all units; of one of many labels, the group `label:all`
+ALL = "all"  # the group of all units; for one of several labels, the group `label:all`
 
 
 class Outcome(NamedTuple):
-    """A kind of outcome: its units, what they are part of, and the axes of an array of all examples' labels."""
+    """A kind of outcome: the words for unit and example, and the number of axes of the array of labels."""
 
     unit: str
     example: str
     axes: int
     # Whether a network gives one score per class of a unit, or one log-odds of yes against no.
     scores_each_class: bool = True
-    # Whether labels stay as they are if a picture is moved or mirrored.
+    # Whether labels stay valid if an image is shifted or mirrored.
     augmentable: bool = True
 
 
@@ -38,14 +38,14 @@ OUTCOMES = {
     TOKENS: Outcome("token", "segment", 2, augmentable=False),
     MASKS: Outcome("pixel", "picture", 3, augmentable=False),
 }
-# Training programs alone have these.
+# Only training programs have these.
 NUMBERS = {VALUES: Outcome("value", "example", 2), LOSSES: Outcome("token", "segment", 2)}
 
 
 class Left(NamedTuple):
-    """What a run leaves: its file, the axes of that array, its type in a dump, and what it answers: an outcome of data.
+    """An output of a run: its file, the possible numbers of axes, its type in a dump, and the outcome that it answers.
 
-    Two files with one name are told apart by the labels beside them, which have the axes of the outcome.
+    Outputs with the same file name are distinguished by their labels, which have the axes of the outcome.
     """
 
     file: str
@@ -55,11 +55,11 @@ class Left(NamedTuple):
 
     @property
     def scored(self) -> bool:
-        """Whether there is a score of each class."""
+        """Whether the output has a score for each class."""
         return self.dtype == "float32"
 
 
-# By `outcome:` of a model; networks that are built here leave logits.
+# By `outcome:` of a model; networks that are built here output logits.
 LEFT = {
     LOGITS: Left("logits.npy", (2,), "float32", LABEL),
     CLASSES: Left("predictions.npy", (1,), "int64", LABEL),
@@ -71,14 +71,14 @@ LEFT = {
     METRIC: Left("metric.json", (), "float64", METRIC),
 }
 SCORED = tuple(name for name, left in LEFT.items() if left.scored)
-# What has a class for each unit.
+# The outputs that have a class for each unit.
 CLASSIFYING = (*SCORED, CLASSES)
 
 
 def unit_scores(outcome: str, scores: "np.ndarray") -> "np.ndarray":
     """A network's output for some examples as scores of units, [U, C].
 
-    A log-odds is halved, which is exact, for yes, and negated for no: the difference and so the probability stay.
+    Yes has half the log-odds (halving is exact) and no its negative, so difference and probability stay the same.
     """
     if OUTCOMES[outcome].scores_each_class:
         return scores.reshape(-1, scores.shape[-1])

@@ -1,8 +1,8 @@
-"""What networks and training programs leave: scores, which may be logits or what a softmax made of them, and losses.
+"""Outputs of networks and training programs: scores, which may be logits or softmax outputs, and losses.
 
 Softmax outputs must not be taken for logits. The cross-entropy of a softmax of a softmax is near the logarithm of the
-number of classes, whatever the network knows. The mean of probabilities is another ensemble than the mean of logits,
-and their correlations differ. A loss is the negative log-likelihood of a token.
+number of classes, even for a good network. The mean of probabilities is a different ensemble from the mean of logits,
+and correlations differ, too. A loss is the negative log-likelihood of a token.
 """
 
 from pathlib import Path
@@ -16,15 +16,15 @@ Kind = Literal["logits", "probabilities", "neither"]
 
 # The tolerance of a sum of probabilities around 1: half precision rounds each of them by up to 0.0005.
 SUM = 0.005
-# How far sums may lie apart that are otherwise one constant: probabilities in percent, or in whole numbers up to 255.
+# The tolerance of sums with one constant value, such as probabilities in percent or in whole numbers up to 255.
 APART = 0.02
 
 
 def kind(scores: np.ndarray) -> Kind:
     """The kind of scores [..., C].
 
-    Scores that are never negative and sum to 1 are probabilities. Those that sum to another constant, such as 100, or
-    lie between 0 and 1 without a constant sum, such as those of a sigmoid, are neither.
+    Scores that are never negative and sum to 1 are probabilities. Scores that sum to another constant, such as 100, or
+    lie between 0 and 1 without a constant sum, such as the outputs of a sigmoid, are neither.
     """
     if scores.min() < 0:
         return "logits"
@@ -36,7 +36,7 @@ def kind(scores: np.ndarray) -> Kind:
 
 
 def require_losses(path: str | Path, values: np.ndarray) -> None:
-    """Refuse what is no negative log-likelihood of each token, NaN where a segment is padded."""
+    """Refuse values that are not a negative log-likelihood of each token, with NaN for padding."""
     allowed = "floats from 0 up, segment x token or token: each token's negative log-likelihood, NaN for padding"
     if values.dtype.kind != "f" or values.ndim not in (1, 2) or not values.size:
         raise BadInput(path, "", f"found {values.dtype} of shape {values.shape}", allowed)
@@ -52,5 +52,5 @@ def require_losses(path: str | Path, values: np.ndarray) -> None:
 
 
 def lengths(losses: np.ndarray) -> np.ndarray:
-    """The number of tokens of each segment, without padding; a row of tokens alone is one segment."""
+    """The number of tokens of each segment, without padding; an array with one axis is one segment."""
     return np.count_nonzero(~np.isnan(np.atleast_2d(losses)), axis=1)

@@ -1,4 +1,4 @@
-"""Each run's own values: what tests of spread, ratios between cells and dots in a figure are made from."""
+"""The values of single runs, from which tests of spread, ratios between cells and dots in figures are made."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,12 @@ from toolnoise.formulas.accuracy import class_accuracies
 from toolnoise.formulas.equal_runs import digests
 from toolnoise.formulas.groups import rates
 
-# A draw is a replicate, or `own` for a source of which runs share none: drawn anew in every process, or not used.
+# A draw is a replicate, or `own` for a source whose draws runs never share: drawn anew in every process, or not used.
 RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(DRAWN, str), "metric": str, "group": str, "value": float}
 OWN = "own"
 # A number that is equal for two runs only if all their logits are equal bit by bit.
 FINGERPRINT = "fingerprint"
-FINGERPRINT_DIGITS = 13  # hexadecimal ones, so 52 bits, which a float holds exactly
+FINGERPRINT_DIGITS = 13  # hexadecimal digits, so 52 bits, which a float holds exactly
 
 Values = list[tuple[str, str, np.ndarray]]
 
@@ -42,7 +42,7 @@ def per_run(
 def fingerprints(logits: np.ndarray) -> np.ndarray:
     """The start of the SHA-256 of each run's logits as a number, [S], from logits [S, N, C].
 
-    Two cells whose runs of the same draws have equal numbers differ in nothing: what varies in one and not in the other
-    changed no bit.
+    If two cells have equal numbers for runs of the same draws, they do not differ: a source that varies in only one of
+    them changed no bit.
     """
     return np.array([float(int(digest[:FINGERPRINT_DIGITS], 16)) for digest in digests(logits)])

@@ -1,11 +1,11 @@
-"""How similar the scores of two runs are: correlation of their logits, and linear CKA of what they make of examples.
+"""The similarity of two runs: correlation of their logits, and linear CKA of their logits or activations.
 
 Correlation is over all examples and classes at once. As in Summers & Dinneen, the logits of a run form one long vector
-of examples x classes. They are raw: there is neither softmax nor centring by example before. Pearson's r uses these
-values, Spearman's r uses their ranks, and equal values share the mean of their ranks. A run whose logits are all equal
-has no correlation: its r is NaN. Centred and scaled to length 1, two vectors have a squared distance of 2 (1 - r). The
-sum of one run's squared distances from all runs follows from its length and its product with the mean vector, so time
-grows with the runs, not with their pairs. All vectors are taken relative to the first run's: equal runs then have an r
+of examples x classes. They are used raw, without softmax or centring by example. Pearson's r uses these values,
+Spearman's r uses their ranks, and equal values share the mean of their ranks. A run whose logits are all equal has no
+correlation: its r is NaN. Centred and scaled to length 1, two vectors have a squared distance of 2 (1 - r). The sum of
+one run's squared distances from all runs follows from its length and its product with the mean vector, so time grows
+with the runs, not with their pairs. The first run's vector is subtracted from all vectors, so that equal runs have an r
 of exactly 1.
 
 CKA is invariant to rotation and scaling. It is HSIC(X, Y) / sqrt(HSIC(X, X) HSIC(Y, Y)) of two matrices of the same
@@ -24,7 +24,7 @@ from toolnoise.stats.jackknife import Pairs, some_pairs
 VECTOR_BLOCK = 2**15  # values of a run at a time: small enough for a CPU's cache
 STACK_BLOCK = 2**19  # values of all runs at a time
 FINITE = np.finfo(np.float32).min, np.finfo(np.float32).max
-PLACES = 2**29  # numbers that fit into a float64 below the bits of a float32
+PLACES = 2**29  # the number of indices that fit into the bits of a float64 below those of a float32
 
 
 def pearson_distances(logits: np.ndarray) -> Pairs:
@@ -56,7 +56,7 @@ class _Units(NamedTuple):
         return vector
 
     def product(self, run: int, block: slice, vector: np.ndarray) -> float:
-        """The sum of products of some values of a run's vector with these of another."""
+        """The dot product of some values of a run's vector with another vector."""
         summed = _product(self.values[run, block].astype(np.float64), vector)
         return (summed - self.means[run] * vector.sum()) * self.scales[run]
 
@@ -81,9 +81,9 @@ def _centred(values: np.ndarray) -> _Units:
 
 
 def _ranked(values: np.ndarray) -> _Units:
-    """Twice the rank of each value, relative to the mean rank: an integer even where equal values share one.
+    """Twice the rank of each value, relative to the mean rank: an integer, even if equal values share a rank.
 
-    Like a run that does not vary, one with NaN among its values has no correlation.
+    A run with NaN among its values has no correlation, like a run that does not vary.
     """
     runs, count = values.shape
     ranks, squares = np.zeros(values.shape, np.int32), np.zeros(runs)
@@ -91,14 +91,14 @@ def _ranked(values: np.ndarray) -> _Units:
     for run, row in enumerate(values):
         if np.isnan(row).any():
             continue
-        # A key has the bits of a value and, below them, its place. Sorting such numbers is faster than argsort.
+        # A key has the bits of a value and, below them, its index. Sorting such numbers is faster than argsort.
         keys = (row if np.isfinite(row).all() else np.clip(row, *FINITE)).astype(np.float64)
         bits = keys.view(np.int64)
         bits |= places
         keys.sort()
         ordered, order = keys.astype(np.float32), bits & (PLACES - 1)
         ranks[run, order] = plain
-        tied = np.flatnonzero(ordered[1:] == ordered[:-1])  # places of values that equal the next
+        tied = np.flatnonzero(ordered[1:] == ordered[:-1])  # indices of values that equal the next
         first = np.flatnonzero(np.diff(tied, prepend=-2) > 1)
         sizes = np.diff(first, append=len(tied)) + 1
         shared = np.repeat(2 * tied[first] + sizes - count, sizes - 1)
@@ -192,16 +192,16 @@ class _Centred:
 
 
 def _hsic(runs: _Centred, run: int) -> np.ndarray:
-    """HSIC of a run with itself and with each later run; below it, the unbiased HSIC."""
+    """HSIC of a run with itself and with each later run, and in a second row the unbiased HSIC."""
     later = slice(run, None)
     count = len(runs.stack) - run
     products = np.zeros((count, runs.stack.shape[2], runs.stack.shape[2]))
     for rows in runs.rows():
         products += np.matmul(runs.block(slice(run, run + 1), rows).transpose(0, 2, 1), runs.block(later, rows))
-    # Not by einsum, which rounds a long sum differently if it is the only one: equal runs would not have 1.
+    # Not with einsum, which rounds a long sum differently if it is the only one: equal runs would not have a CKA of 1.
     inner = np.square(products).reshape(count, -1).sum(axis=1)
-    # The same sums over pairs of two different examples. Columns are centred, so each row of XX' sums to 0, and without
-    # its diagonal to the negative of the diagonal entry.
+    # The same sums over pairs of two different examples. Columns are centred, so each row of XX' sums to 0; without its
+    # diagonal entry, it sums to the negative of that entry.
     examples = runs.stack.shape[1]
     if examples < 4:
         return np.stack([inner, np.full(count, np.nan)])
@@ -215,6 +215,6 @@ def _hsic(runs: _Centred, run: int) -> np.ndarray:
 def _ratio(joint: np.ndarray, of_rows: np.ndarray, of_columns: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         product = of_rows * of_columns
-        # The root of the product, which is exact for equal runs, unless the product of such large numbers has no float.
+        # The root of the product is exact for equal runs, but the product of large numbers may overflow.
         scale = np.where(np.isinf(product), np.sqrt(of_rows) * np.sqrt(of_columns), np.sqrt(product))
         return np.where((of_rows > 0) & (of_columns > 0), joint / scale, np.nan)

@@ -48,8 +48,8 @@ def stability(
     """Measure the runs of a cell from predicted classes [S, N], labels [N], group members [N] and weight distances.
 
     Without the scores, which are logits [S, N, C] or the likeliest classes [S, N], measures that need them are left
-    out. Churn on other examples is bootstrapped from `stream`. With several `units` an example, such as the tokens of
-    a segment, N counts units, and those of an example are drawn together.
+    out. Churn on other examples is bootstrapped from `stream`. With several `units` per example, such as the tokens of
+    a segment, N counts units, and the units of an example are drawn together.
     """
     equal = bit_equal(predicted if scores is None else scores) and weights.equal
 
@@ -86,10 +86,10 @@ def of_all_draws(
     over_draws: Sequence[Row],
     units: int = 1,
 ) -> list[Row]:
-    """Measures that set variances against one another, from predictions [S, N] and the runs of each draw.
+    """Measures that compare variances, from predictions [S, N] and the runs of each draw.
 
     Variances are averaged over draws first: a ratio of means is not the mean of ratios. `over_draws` are the
-    rows of `stability`, of all draws.
+    rows of `stability` over all draws.
     """
     by_draw = [predicted if len(runs) == len(predicted) else predicted[runs] for runs in draws]
 
@@ -126,13 +126,13 @@ def of_all_draws(
 
 
 def whole_of(group: str, groups: Container[str]) -> str:
-    """The group that a group is a part of: of one of many labels, that label on all examples."""
+    """The group that contains a group: `label:all` for a group of one of several labels, else `all`."""
     label, _, name = group.rpartition(":")
     return f"{label}:all" if name != "all" and f"{label}:all" in groups else "all"
 
 
 def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
-    """Churn of a group's examples, and churn relative to the range that the errors of two runs on them allow."""
+    """Churn on a group's examples, and churn relative to the range that the errors of two runs allow."""
     if not len(labels):
         return [(metric, group, UNDEFINED) for metric in ("churn", "churn_normalised")]
     normalised = normalised_churns(predicted, 1 - accuracies(predicted, labels))
@@ -141,20 +141,20 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
 
 
 def distances(weights: Apart) -> list[Row]:
-    """Distances between trained weights; undefined where a training program left none."""
+    """Distances between trained weights; undefined if a training program stored no weights."""
     measured = {metric: pairwise_jackknife(pairs) for metric, pairs in weights.pairs.items()}
     return [(metric, "all", measured.get(metric, UNDEFINED)) for metric in ("l2_unit", "l2_raw")]
 
 
 def _of_examples(right: np.ndarray, units: int) -> np.ndarray:
-    """Whether examples are classified correctly, [S, N], or the share of the units of each that are."""
+    """Whether examples are classified correctly, [S, N], or the share of each example's units that are."""
     return right if units == 1 else right.reshape(len(right), -1, units).mean(axis=2)
 
 
 def diversity(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
-    """Differences between the scores of runs, those of Summers & Dinneen.
+    """The measures of Summers & Dinneen of the difference between the scores of runs.
 
-    They are 1 - Pearson's r, 1 - Spearman's r, and what two runs together gain in accuracy and in cross-entropy."""
+    They are 1 - Pearson's r, 1 - Spearman's r, and the changes of an ensemble of two in accuracy and cross-entropy."""
 
     def of(runs: slice) -> list[Pairs]:
         scores = logits[runs]
@@ -169,7 +169,7 @@ def diversity(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
 
 
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
-    """Differences between the scores of runs: the measures of Summers & Dinneen."""
+    """Differences between the scores of runs: the measures of Summers & Dinneen, and CKA."""
     pearson, spearman, gained, saved = diversity(logits, labels)
     plain, debiased = within_blocks(len(logits), lambda runs: [Pairs.of(1 - cka) for cka in pairwise_cka(logits[runs])])
     measured = [

@@ -1,16 +1,16 @@
-"""Components of variance: how much of the noise is the algorithm's, the implementation's, and their interaction.
+"""Components of variance: the noise of the algorithm, the noise of the implementation, and their interaction.
 
 Runs form a table with a row for each algorithmic draw and a column for each implementation draw. A run's deviation from
-the mean is that of its row, that of its column and the rest, the interaction. The implementation's noise for a given
-algorithmic draw, IMPL within ALGO, has the variance of column and interaction together. Where implementation draws
-cannot be repeated, as on a GPU, columns mean nothing; then only the rows and what is within them are told apart.
+the mean is the sum of its row's deviation, its column's deviation, and a rest, the interaction. The implementation's
+noise for a given algorithmic draw, IMPL within ALGO, has the variance of column and interaction together. If draws of
+the implementation cannot be repeated, as on a GPU, columns mean nothing: only rows, and noise within rows, are known.
 
-The variance within rows and that of the interaction are means over rows, and rows differ in noise by factors: their
-intervals are over rows (`positive_mean_t`). The others are differences of mean squares, with the modified large-sample
-interval of Ting et al. (1990), for normal effects.
+The variance within rows and the variance of the interaction are means over rows. Rows differ in noise by factors, so
+the intervals of these means are over rows (`positive_mean_t`). The others are differences of mean squares, with the
+modified large-sample interval of Ting et al. (1990), for normal effects.
 
-Two runs of one draw differ by the implementation alone; two runs of different draws and different implementation draws
-differ as two runs of ALGO+IMPL do. So the ratio of these two churns says how much of ALGO+IMPL's churn is IMPL's own.
+Two runs of one draw differ by the implementation alone. Two runs that share neither draw differ as two runs of
+ALGO+IMPL do. So the ratio of these two churns is IMPL's own share of the churn of ALGO+IMPL.
 """
 
 from typing import NamedTuple
@@ -26,9 +26,9 @@ from toolnoise.stats.jackknife import log_jackknife, standard_error
 
 
 class Components(NamedTuple):
-    """The parts of a variance; what columns would show is undefined where they mean nothing.
+    """The components of a variance; those that need columns are undefined if columns mean nothing.
 
-    That of the implementation has its own and that of the interaction together.
+    `impl` is the sum of the implementation's own component and the interaction.
     """
 
     algo: Estimate
@@ -43,7 +43,7 @@ NONE = Components(UNDEFINED, UNDEFINED)
 def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: bool) -> list[Row]:
     """Components of accuracy and of each example's correctness, and churns, from predictions [S, N] of runs.
 
-    `table` [draws, runs of each] has the places of the runs; `crossed` says that its columns are implementation draws.
+    `table` [draws, runs of each] has the indices of the runs; if `crossed`, its columns are implementation draws.
     """
     right = (predicted == labels)[table]  # [A, R, N]
     of_both = {"accuracy": components(right.mean(axis=-1), crossed), "correctness": _of_examples(right, crossed)}
@@ -58,8 +58,8 @@ def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: 
 def _of_examples(right: np.ndarray, crossed: bool) -> Components:
     """The components of an example's correctness, on average over the examples, with intervals over draws.
 
-    That of the implementation's own component has none: it would be over draws of both, of which some differ much more
-    than others.
+    The implementation's own component has no interval: it would be over draws of both kinds, some of which differ much
+    more than others.
     """
     if min(right.shape[:2]) < 2:
         return NONE
@@ -72,7 +72,7 @@ def _of_examples(right: np.ndarray, crossed: bool) -> Components:
 
 
 def _of_both(right: np.ndarray, crossed: bool) -> tuple[float, float]:
-    """The parts of the algorithm's draws and of the implementation's, from mean squares of what is right [A, R, N]."""
+    """The components of the algorithm and of the implementation alone, from mean squares of correctness [A, R, N]."""
     draws, runs, examples = right.shape
     squares = np.square
     hits = right.sum(dtype=np.int64)
@@ -89,7 +89,7 @@ def _of_both(right: np.ndarray, crossed: bool) -> tuple[float, float]:
 
 
 def _of_each_draw(right: np.ndarray, crossed: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The variance between the runs of each draw, and its interaction, from what is right [A, R, N]."""
+    """The variance between the runs of each draw, and its interaction, from correctness [A, R, N]."""
     draws, runs, examples = right.shape
     by_draw, by_run = right.sum(axis=1, dtype=np.int64), right.sum(axis=0, dtype=np.int64)
     within = (by_draw - np.square(by_draw) / runs).sum(axis=1)
@@ -104,7 +104,7 @@ def _of_each_draw(right: np.ndarray, crossed: bool) -> tuple[np.ndarray, np.ndar
 
 
 def _churns(predicted: np.ndarray, crossed: bool) -> tuple[Estimate, Estimate, Estimate]:
-    """Churn between runs of the same draw, between runs of others, and the first over the second; over draws."""
+    """Churn between runs of one draw, churn between runs of different draws, and their ratio; intervals over draws."""
     draws, runs, _ = predicted.shape
     if min(draws, runs) < 2:
         return UNDEFINED, UNDEFINED, UNDEFINED
@@ -166,10 +166,10 @@ def components(table: np.ndarray, crossed: bool) -> Components:
 
 
 def of_own_row(squares: np.ndarray) -> np.ndarray:
-    """The interaction of each row, from the mean squares of the rests of rows, which have the same mean.
+    """The interaction of each row, from the mean squares of the rows' residuals, which have the same mean.
 
-    The mean of a column is subtracted from each rest, so a row's mean square has a part of all rows' interaction. They
-    would differ less than rows do, and few would show how noisy the noisiest is. One of a quiet row may be negative.
+    The mean of a column is subtracted from each residual, so a row's mean square has a part of all rows' interaction.
+    So the squares differ less than rows do and hide how noisy the noisiest is. A quiet row's result may be negative.
     """
     rows = len(squares)
     return ((rows - 1) * squares - squares.mean()) / (rows - 2) if rows > 2 else squares
@@ -188,6 +188,6 @@ def _difference(whole: _Square, part: _Square, factor: float) -> Estimate:
 
 
 def _shares(freedom: int) -> tuple[float, float]:
-    """How far the bounds of a mean square lie below and above it, as shares of it."""
+    """The distances of the bounds of a mean square below and above it, as shares of the mean square."""
     low, high = stats.chi2.ppf([1 - TAIL, TAIL], freedom) / freedom
     return float(1 - 1 / low), float(1 / high - 1)

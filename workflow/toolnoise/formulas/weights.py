@@ -13,12 +13,12 @@ from toolnoise.formulas.equal_runs import PerRun, bit_equal
 from toolnoise.stats.jackknife import Pairs, within_blocks
 
 BLOCK = 2**17  # weights of all runs at a time
-# A squared distance below this share of the two squared distances from the first run comes from differences.
+# A squared distance below this share of the squared distances from the first run is computed from differences.
 NEAR = 0.01
 
 
 class Apart(NamedTuple):
-    """The distances between the trained weights of runs by metric, none where a program left no weights.
+    """The distances between the trained weights of runs by metric; empty if a program stored no weights.
 
     `equal` states whether the weights are bit-equal.
     """
@@ -32,7 +32,7 @@ class Apart(NamedTuple):
 
 
 def apart(vectors: PerRun) -> Apart:
-    """The distances between weights [S, P]: of unit norm, and as they are."""
+    """The distances between weights [S, P], scaled to unit norm and as they are."""
     equal = bit_equal(vectors)
     if not vectors.shape[1]:
         return Apart({}, equal)
@@ -48,7 +48,7 @@ def pairwise_l2(vectors: np.ndarray) -> np.ndarray:
     """The L2 distance between every two runs, [S, S], symmetric with a zero diagonal, from vectors [S, P].
 
     Matrix products of the distances from the first run give all pairs at once. Two runs that are much nearer to each
-    other than to the first would lose digits by cancellation, so these are subtracted from each other.
+    other than to the first would lose digits by cancellation, so such runs are subtracted directly.
     """
     runs = len(vectors)
     products = np.zeros((runs, runs))
@@ -74,9 +74,9 @@ def paired_l2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def relative_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The distance between each row of `a` and of `b` [N, P], over the root mean square of both lengths.
+    """The distance between each row of `a` and `b` [N, P], divided by the root mean square of both lengths.
 
-    It is symmetric and never infinite: opposite rows have 2, unrelated rows of equal length the square root of 2.
+    It is symmetric and never infinite. For rows of equal length, it is 2 if opposite, and sqrt(2) if unrelated.
     """
     # In float64: the length of a float32 difference may overflow or vanish.
     a, b = a.astype(np.float64), b.astype(np.float64)

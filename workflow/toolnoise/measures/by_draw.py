@@ -1,4 +1,4 @@
-"""The draws of a cell's runs: which belong together, and how a measure of one draw becomes one of all draws."""
+"""Groups the runs of a cell by their draws, and combines the measures of single draws into measures of all draws."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -18,8 +18,8 @@ from toolnoise.stats.estimates import Estimate
 class Grouped(NamedTuple):
     """The runs of each algorithmic draw; one group if each draw has one run, or if all runs share a draw.
 
-    `table` has the runs [draws, runs of each] that can be compared in both directions, and `crossed` says whether its
-    columns are draws of the implementation.
+    `table` has the runs [draws, runs of each] that can be compared in both directions; if `crossed`, its columns are
+    draws of the implementation.
     """
 
     groups: list[np.ndarray]
@@ -29,7 +29,7 @@ class Grouped(NamedTuple):
 
 
 def grouped(drawn: Sequence[Drawn]) -> Grouped:
-    """How runs with these draws belong together."""
+    """Group runs by their draws."""
     (units,) = draws.units(drawn)
     members = draws.members(units)
     repeated = len(members) > 1 and max(map(len, members)) > 1
@@ -39,21 +39,21 @@ def grouped(drawn: Sequence[Drawn]) -> Grouped:
 
 
 def over_draws(each: Sequence[list[Row]], declared: Mapping[str, Metric] = METRICS) -> list[Row]:
-    """Rows of all draws with an interval over draws, from those of each draw; as they are if there is one draw."""
+    """Rows of all draws with an interval over draws, from the rows of each draw; unchanged if there is one draw."""
     if len(each) == 1:
         return each[0]
     return bounded((_over(rows, declared) for rows in zip(*each, strict=True)), declared)
 
 
 def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, int]]:
-    """Rows of ensembles by size, from those of each draw; the number of ensembles is that of all draws."""
+    """Rows of ensembles by size, from the rows of each draw; the number of ensembles is the sum over draws."""
     rows = over_draws([[row for _, row, _ in of_draw] for of_draw in each])
     of_all = zip(zip(*each, strict=True), rows, strict=True)
     return [(alike[0][0], row, sum(ensembles for *_, ensembles in alike)) for alike, row in of_all]
 
 
 def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray]) -> Values:
-    """The mean churn of each run with the other runs of its draw, normalised too, and with runs of other draws.
+    """The mean churn of each run with the other runs of its draw (also normalised), and with runs of other draws.
 
     The mean over pairs, with or without any run, follows from these values.
     """
@@ -71,7 +71,7 @@ def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Ma
     for row, of_draw in enumerate(drawn.table):
         for column, run in enumerate(of_draw):
             theirs = np.delete(drawn.table, row, axis=0)
-            # Of crossed runs, those with another implementation draw, too: what ALGO+IMPL changes.
+            # If runs are crossed, the others must also have another implementation draw, as in ALGO+IMPL.
             theirs = np.delete(theirs, column, axis=1) if drawn.crossed else theirs
             others = predicted[theirs.ravel()]
             if others.size:
@@ -82,12 +82,12 @@ def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Ma
 def _mean_churns(predicted: np.ndarray) -> np.ndarray:
     """The mean churn of each run with the others, [S]."""
     compared = (len(predicted) - 1) * predicted.shape[1]
-    alike = agreements(predicted, predicted) - predicted.shape[1]  # without itself
+    alike = agreements(predicted, predicted) - predicted.shape[1]  # without the run itself
     return (compared - alike) / compared
 
 
 def distances(drawn: Grouped, weights: Sequence[Apart]) -> Values:
-    """The mean distance of each run's weights from those of the other runs of its draw, from those of each draw."""
+    """The mean distance of each run's weights from those of the other runs of its draw; `weights` are by draw."""
     by_metric: dict[str, np.ndarray] = {}
     for group, of_draw in zip(drawn.groups, weights, strict=True):
         for metric, of_each in of_draw.of_each().items():
@@ -104,14 +104,14 @@ def _over(rows: Sequence[Row], declared: Mapping[str, Metric]) -> Row:
     values = np.array([estimate.value for estimate in estimates])
     of_all = over(values)
     if (values == values[0]).all():
-        # Draws with equal values leave the interval of one draw; one whose runs are bit-equal has none.
+        # If all draws have equal values, the interval spans those of single draws; bit-equal runs have none.
         _, lows, highs = zip(*estimates, strict=True)
         of_all = Estimate(of_all.value, float(np.min(lows)), float(np.max(highs)))
     return metric, group, of_all
 
 
 def _table(drawn: Sequence[Drawn], members: list[np.ndarray]) -> tuple[np.ndarray, bool]:
-    """The runs by draw and implementation draw, as far as all draws have them."""
+    """The runs by draw and by shared implementation draws; if draws share none, the first runs of each draw."""
     columns = [{drawn[run].get("impl"): run for run in runs} for runs in members]
     shared = [draw for draw in columns[0] if draw is not None and all(draw in column for column in columns)]
     if shared:

@@ -35,13 +35,13 @@ def check(cell: PlaceNames, logits: Input, index: Input, records: WholeRuns, *, 
 
 def passed(cell: Sequence[str], seeds: Sequence[int], weights_sha256: str) -> dict[str, Any]:
     """The verdict on a cell whose runs are bit-equal."""
-    # A single run has no other to compare with; no verdict is not a pass.
+    # A single run cannot be compared; None is not a pass.
     equal = True if len(seeds) > 1 else None
     return {"cell": "/".join(cell), "seeds": list(seeds), "bit_equal": equal, "weights_sha256": weights_sha256}
 
 
 def verdict(path: str | Path) -> bool | None:
-    """Whether the runs of a control cell are bit-equal, by the gate's file; None of a single run."""
+    """Whether the runs of a control cell are bit-equal, by the gate's file; None for a single run."""
     kind = shapes.ValueKind("true, or null for a single run", lambda value: value is True or value is None)
     return shapes.read(path, {"bit_equal": kind}, "the verdict of the control gate")["bit_equal"]
 

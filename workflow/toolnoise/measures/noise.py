@@ -1,4 +1,4 @@
-"""The noise of a cell, measured from its predictions and weights, wherever these come from."""
+"""Measures the noise of a cell from its predictions and weights, of built networks or of training programs."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from toolnoise.measures import by_draw
 from toolnoise.measures.reading import TrainedVectors, counts, finished_runs, predictions_of
 from toolnoise.stats.estimates import Estimate
 
-# Tokens have no class of their own in a table.
+# With more classes, such as tokens, tables have no rows for single classes.
 MOST_CLASSES = 1000
 Rows = list[tuple[metric_files.Value, ...]]
 
@@ -36,7 +36,7 @@ class Noise(NamedTuple):
 
 
 def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: Data, records: list[str]) -> Noise:
-    """Measure a cell. Where only predicted classes are known, what needs scores is left out."""
+    """Measure a cell; if only predicted classes are known, measures that need scores are left out."""
     test = dataset.test
     stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
     stack, together = dump.kept, by_draw.grouped(dump.kept_draws)
@@ -81,7 +81,7 @@ def as_rows(
     values: per_run.Values,
     sizes: list[list[tuple[int, Row, int]]],
 ) -> Noise:
-    """What was measured, as the rows of metric files."""
+    """The measurements, as the rows of metric files."""
     count, missing = counts(dump.finished)
     n_draws = ("n_draws", "all", Estimate(float(together.n_draws)))
     return Noise(
@@ -110,7 +110,7 @@ def _of_each(
 
 
 def some_of(stack: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Some of the runs; all of them stay in their file."""
+    """The chosen runs; if all runs are chosen, they stay in their file."""
     return stack if len(chosen) == len(stack) else stack[chosen]
 
 
@@ -128,7 +128,7 @@ def measure(
 ) -> None:
     """Write the measures of one cell.
 
-    Noise is measured among the runs of each algorithmic draw, where a cell has several, and then averaged over draws.
+    If a cell has several algorithmic draws, noise is measured among the runs of each draw and then averaged over draws.
     Diverged runs are excluded and counted as missing.
     """
     rows = measured(cell, study_seed, *predictions_of(data, logits, index), records)

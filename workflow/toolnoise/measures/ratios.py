@@ -1,10 +1,10 @@
 """Ratios of noise between two cells, from the values of their single runs: churn over churn, SD over SD.
 
-They are made between the cells of a task on a tooling, and to those of the model with batch normalisation.
+They compare the cells of a task on a tooling, and a model's cells with batch normalisation with those without.
 
-Where a cell has several algorithmic draws with several runs each, its noise is that of the runs of one draw, averaged
-over draws, as in `stability`. Intervals over draws are those of `stats.contrasts`, as in claims; cells with the same
-draws are paired. A cell of one draw has no such interval: its ratio holds for that draw.
+If a cell has several algorithmic draws with several runs each, its noise is measured among the runs of each draw and
+averaged over draws, as in `stability`. Intervals over draws come from `stats.contrasts`, as in claims; cells with the
+same draws are paired. A cell of one draw has no such interval: its ratio holds for that draw.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from toolnoise.stats.estimates import Estimate
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.published import comparisons
 
-# The numerator is CELL, and `n_runs` and `n_missing` are its runs. The denominator has the same data set and tooling.
+# The numerator is CELL, and `n_runs` and `n_missing` count its runs. The denominator has the same data set and tooling.
 RATIOS: Columns = {
     **CELL,
     "over_model": str,
@@ -39,10 +39,10 @@ RATIOS: Columns = {
     "over_n_draws": int,
     "design": str,
 }
-# How the draws of the two cells belong together. With `one draw` in either cell, or with draws that are shared in
-# another way than one by one, there is no interval.
+# The relation between the draws of the two cells. There is no interval if a cell has `one draw`, or if draws are
+# `crossed`: shared, but not one by one.
 PAIRED, INDEPENDENT, ONE_DRAW, CROSSED = "paired", "independent", "one draw", "crossed"
-# The cells have the same runs bit by bit: what varies in one alone changed nothing, and there is nothing to compare.
+# Both cells have bit-equal runs: a source that varies in only one cell changed nothing, so nothing can be compared.
 BIT_EQUAL = "bit-equal"
 
 
@@ -53,7 +53,7 @@ class CellRuns(NamedTuple):
     by_metric: Mapping[str, np.ndarray]
 
 
-# The metric of single runs that each ratio is made of, and what is taken of it.
+# The metric of single runs for each ratio, and the statistic of this metric.
 MEASURES = {
     "churn": ("churn", PAIRS),
     "churn_normalised": ("churn_normalised", PAIRS),
@@ -63,7 +63,7 @@ MEASURES = {
 
 
 class Ratios(NamedTuple):
-    """The ratios of two cells by metric, their numbers of draws, and how these belong together."""
+    """The ratios of two cells by metric, their numbers of draws, and the relation between these draws."""
 
     estimates: dict[str, Estimate]
     n_draws: int
@@ -90,7 +90,7 @@ def measure(model: str, dataset: str, hardware: str, runs: Inputs, *, out: Outpu
 
 
 def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[CellRuns, int]:
-    """The finished runs of a cell, and the number of the others, whose accuracy has no value."""
+    """The finished runs of a cell, and the number of diverged runs, whose accuracy has no value."""
     if not (rows["metric"] == "accuracy").any():
         cell = "/".join(rows.iloc[0][list(Cell._fields)])
         raise BadInput(files[0], "metric", f"no accuracy of {cell} in this and the files beside it", "one for each run")
@@ -106,7 +106,7 @@ def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[CellRuns, int]:
 
 
 def ratios(numerator: CellRuns, denominator: CellRuns) -> Ratios:
-    """The noise of one cell over that of another."""
+    """The ratios of one cell's noise to another's."""
     both = numerator, denominator
     together, by_cell = draws.units(*(runs.drawn for runs in both)), [draws.units(runs.drawn)[0] for runs in both]
     counts = [len(set(units.tolist())) for units in by_cell]
@@ -123,7 +123,7 @@ def ratios(numerator: CellRuns, denominator: CellRuns) -> Ratios:
 
 
 def _bit_equal(numerator: CellRuns, denominator: CellRuns, together: Sequence[np.ndarray]) -> bool:
-    """Whether both cells have the same units, with the same fingerprints in each; files without these do not say."""
+    """Whether both cells have the same units with the same fingerprints; False for files without fingerprints."""
     if not all(FINGERPRINT in runs.by_metric for runs in (numerator, denominator)):
         return False
     first, second = (
@@ -138,5 +138,5 @@ def _design(together: Sequence[np.ndarray], alone: Sequence[int]) -> str:
     if min(alone) < 2:
         return ONE_DRAW
     if any(len(numbers) < units for numbers, units in zip(shared, alone, strict=True)):
-        return CROSSED  # draws of one cell that belong together in the other cannot be left out one by one
+        return CROSSED  # draws of one cell that are one unit in the other cannot be left out one by one
     return PAIRED if shared[0] & shared[1] else INDEPENDENT

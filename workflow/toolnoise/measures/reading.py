@@ -1,4 +1,4 @@
-"""The common start of all measures: a dump with its data, and the runs that finished."""
+"""Reads the common inputs of all measures: a dump with its data, and the runs that finished."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ def finished_runs(records: Sequence[str], dump: Predictions) -> list[Run]:
 
 
 def runs_at(records: Sequence[str], dump: Predictions, places: Iterable[int]) -> list[Run]:
-    """The runs at some places of a dump, from the records of all its runs."""
+    """The runs at some positions of a dump, from the records of all its runs."""
     if len(records) != len(dump.seeds):
         allowed = f"{len(dump.seeds)}, one for each run of the dump"
         raise BadInput("command line", "records", f"found {len(records)}", allowed)
@@ -46,10 +46,10 @@ def counts(finished: np.ndarray) -> tuple[int, int]:
 
 
 class TrainedVectors:
-    """The trainable weights of each run as one vector, [S, P]: those that are asked for are read from their files."""
+    """The trainable weights of each run as one vector, [S, P]; vectors are read from files when they are indexed."""
 
     def __init__(self, measured: Sequence[Run]) -> None:
-        """Read the first, for the number of weights."""
+        """Read the first vector to learn the number of weights."""
         self.measured = measured
         self.shape = (len(measured), len(measured[0].trained_vector()) if measured else 0)
 
@@ -63,7 +63,7 @@ class TrainedVectors:
         return self._read(self.measured[runs])
 
     def of(self, chosen: np.ndarray) -> "TrainedVectors":
-        """Those of some runs."""
+        """The vectors of the chosen runs."""
         return TrainedVectors([self.measured[run] for run in chosen])
 
     def _read(self, run: Run) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Where two trainings first differ: in the digests of their histories, their final weights and their predictions.
+"""Finds where two trainings first differ: in the digests of histories, in final weights and in predictions.
 
 Two cells are compared run by run over the seeds that both have, and two studies cell by cell.
 """
@@ -26,7 +26,7 @@ RUN, CELL, RESULTS = "run", "cell", "results"
 WANTED = "two runs, two cells, two studies' results or two results folders"
 # model/dataset/hardware/variant
 CELL_DEPTH = 4
-# The type of numbers in a dump that are no logits.
+# The type of numbers in a dump that are not logits.
 NUMBERS = np.float64
 # The range of each metric of a pair, as in cross_tooling.csv.
 RANGES = {
@@ -36,14 +36,14 @@ RANGES = {
     "l2_raw": (0, np.inf),
     "accuracy_difference": (-1, 1),
 }
-# The differences in what two runs were made from, by the folder and the record of each.
+# Gives the differences between the inputs of two runs, from the folder and the record of each.
 MadeFrom = Callable[[tuple[Path, dict[str, Any]], tuple[Path, dict[str, Any]]], Any]
 # A study's folder, and the names of its files.
 StudyFiles = tuple[Path, Iterable[str]]
 
 
 class CellPredictions(NamedTuple):
-    """A cell's predictions by seed, with the labels of the examples if there are any; or why there are none."""
+    """A cell's predictions by seed, with the labels of the examples if known; or why there are no predictions."""
 
     logits: dict[int, np.ndarray]
     labels: np.ndarray | None = None
@@ -64,7 +64,7 @@ def kind_of(path: str | Path) -> tuple[str, Path]:
 def compare_runs(
     run_a: Path, run_b: Path, made_from: MadeFrom, dumps: tuple[CellPredictions, CellPredictions] | None = None
 ) -> dict[str, Any]:
-    """The differences between the runs in two folders; `dumps` are those of their cells, if they are read already."""
+    """The differences between the runs in two folders; `dumps` are the dumps of their cells if already read."""
     pair = read(run_a / "run.json"), read(run_b / "run.json")
     parted, (kept_a, kept_b) = parting(*pair), map(_beside_weights, pair)
     differ = [{"array": name, "first": first} for name, first in arrays.arrays_that_differ(kept_a, kept_b)]
@@ -103,7 +103,7 @@ def compare_cells(cell_a: Path, cell_b: Path, made_from: MadeFrom) -> dict[str, 
 
 
 def compare_cells_of(study_a: StudyFiles, study_b: StudyFiles, same: set[str], made_from: MadeFrom) -> list[dict]:
-    """The differences between the cells of two studies, of whose files these are the same."""
+    """The differences between the cells of two studies; `same` are the files that are equal in both."""
     (root_a, in_a), (root_b, in_b) = ((root / "runs", _cells_of(files)) for root, files in (study_a, study_b))
     rows: list[dict[str, Any]] = []
     for cell in sorted({*in_a, *in_b}):
@@ -121,7 +121,7 @@ def compare_cells_of(study_a: StudyFiles, study_b: StudyFiles, same: set[str], m
 
 
 def _cells_of(paths: Iterable[str]) -> dict[str, set[str]]:
-    """The files of a study by the name of their cell, for each cell that has runs: its runs and its dump."""
+    """Maps each cell that has runs to its files in a study: the files of its runs and of its dump."""
     of_cells: dict[str, set[str]] = {}
     for path in paths:
         folder, *names = path.removesuffix(".npy").removesuffix(".json").split("/")
@@ -131,7 +131,7 @@ def _cells_of(paths: Iterable[str]) -> dict[str, set[str]]:
 
 
 def _mean(metric: str, compared: list[dict[str, Any]]) -> dict[str, float | None]:
-    """The mean over the shared seeds with its interval, with the name and the formula of the metric files."""
+    """The mean over the shared seeds with its interval, with the names and the formula of metric files."""
     values = [run["predictions"].get(metric, run["parting"].get(metric)) for run in compared]
     if metric == "accuracy_difference":
         accuracies = [run["parting"]["test_accuracy"] for run in compared]
@@ -149,7 +149,7 @@ def _seeds_of(cell: Path) -> dict[int, Path]:
 
 
 def _beside_weights(run: Run) -> dict[str, np.ndarray]:
-    """The arrays beside the final weights: what a training program left, except times, and what was kept on the way."""
+    """The arrays beside the final weights: a program's outputs except times, and weights kept during training."""
     path = run.folder / "weights.npz"
     stored = arrays.npz_names(path)
     timed = {name for name in stored if name.startswith(f"{METRIC}/") and is_time(name.removeprefix(f"{METRIC}/"))}
@@ -175,7 +175,7 @@ def _dump(cell: Path) -> CellPredictions:
 
 
 def _predictions(pair: tuple[Run, Run], dumps: Sequence[CellPredictions]) -> dict[str, Any]:
-    """How the predictions of two runs differ, or why they cannot be compared."""
+    """The differences between the predictions of two runs, or why they cannot be compared."""
     a, b = (dump.logits.get(run.seed) for run, dump in zip(pair, dumps, strict=True))
     if why := dumps[0].why or dumps[1].why:
         return {"not_compared": why}
@@ -201,7 +201,7 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
     epoch = _first(*histories, "weights_sha256")
     initial = [run.record.get("initial_sha256") for run in runs]
     columns = dict.fromkeys(column for history in histories for column in history[0])
-    # Also those that only a training program has.
+    # This includes columns that only a training program has.
     outcome = [column for column in columns if column != DRAWS and not is_time(column)]
     found = {
         "initial_equal": None if None in initial else initial[0] == initial[1],
@@ -223,7 +223,7 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
 
 
 def where_parted(record: Path, other_record: Path) -> str:
-    """Where a training that came out otherwise departed from the first one, by the records of both."""
+    """Where a repeated training first differs from the first one, in words, from the records of both."""
     try:
         parted = parting(read(record), read(other_record))
     except BadInput as error:
@@ -236,7 +236,7 @@ def where_parted(record: Path, other_record: Path) -> str:
 
 def flips(first: np.ndarray, second: np.ndarray, labels: np.ndarray | None) -> dict[str, Any]:
     """Churn between two runs' logits (example x class) or classes, and the examples that they classify differently."""
-    # A training program may leave no more than classes.
+    # A training program may output only classes.
     a, b = (one if one.dtype.kind == "i" else predictions(one[np.newaxis])[0] for one in (first, second))
     differ = a != b
     differences = {
@@ -255,7 +255,7 @@ def flips(first: np.ndarray, second: np.ndarray, labels: np.ndarray | None) -> d
 
 
 def apart(first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
-    """The differences of the numbers that two runs left, [U]: the values of a regression, or the losses of tokens."""
+    """The differences between the numbers of two runs, [U]: the values of a regression, or the losses of tokens."""
     differences = np.abs(second - first)
     return {
         "numbers": len(differences),
@@ -267,11 +267,11 @@ def apart(first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
 
 
 def _first(first: list[dict[str, str]], second: list[dict[str, str]], *columns: str) -> int | None:
-    """The first epoch, of those in both, in which a column differs."""
+    """The first epoch of both histories in which a column differs, or None."""
     for epoch, rows in enumerate(zip(first, second, strict=False), 1):
         for column in columns:
             a, b = (row.get(column) for row in rows)
-            # Of a training program, only the last epoch has digests.
+            # In the history of a training program, only the last epoch has digests.
             if a != b and not (column in DIGESTS and "" in (a, b)):
                 return epoch
     return None
@@ -305,7 +305,7 @@ def finite(text: str | float | None) -> float | None:
 
 
 def _distances(runs: tuple[Run, ...], weights: tuple[dict[str, np.ndarray], ...]) -> dict[str, Any]:
-    """The distance between all trained weights, and per tensor relative to the norm of the first run's."""
+    """The distance between all trained weights, and between single tensors, relative to the first run's norm."""
     one, other = weights
     shared = [
         name
@@ -323,11 +323,11 @@ def _distances(runs: tuple[Run, ...], weights: tuple[dict[str, np.ndarray], ...]
             tensors.append((name, relative, distance))
         found: dict[str, Any] = {"l2_unit": None, "l2_raw": None}
         trained = [run.record["trainable"] for run in runs]
-        # A training program may keep no weights.
+        # A training program may store no weights.
         if trained[0] and trained[0] == trained[1] and set(trained[0]) <= set(shared):
             a, b = (run.trained_vector()[np.newaxis] for run in runs)
             found = {"l2_unit": finite(paired_l2(unit(a), unit(b))[0]), "l2_raw": finite(paired_l2(a, b)[0])}
-    # NaN sorts as farther than any number.
+    # NaN counts as the largest distance.
     tensors.sort(key=lambda row: -np.nan_to_num(row[1], nan=np.inf, posinf=np.inf))
     found["tensors"] = [
         {"tensor": name, "relative_l2": finite(relative), "l2": finite(distance)}

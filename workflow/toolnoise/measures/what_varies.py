@@ -1,4 +1,4 @@
-"""What varies between the runs of a cell and how much that changes, in words: those of `summary` and of the page."""
+"""Describes in words what varies between the runs of a cell and how much it changes, for `summary` and the page."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +10,7 @@ from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.outcomes import ALL
 from toolnoise.study.cells import Cell
 
-# What varies, by the variant; any other is called by its name.
+# What varies in each variant; other variants are shown by name.
 VARIES = {
     "control": "everything fixed (Control)",
     "impl": "the implementation alone (IMPL)",
@@ -24,15 +24,15 @@ VARIES = {
     "algo_impl": "a new seed and the implementation",
 }
 CONTROL = "control"
-# The share of answers that change, or what stands for it where a program leaves numbers.
+# The share of answers that change, or the measure in its place if a program outputs numbers.
 CHURN, APART = "churn", "mean_absolute_difference"
 DRAWS = "n_draws"
 
 
 class Row(NamedTuple):
-    """A measure of a cell, with its interval, its number of runs, of those that diverged, and of draws.
+    """A measure of a cell, with its interval and the numbers of runs, of diverged runs, and of draws.
 
-    `bit_equal` says that the runs are equal bit by bit: that is why they have no interval.
+    If `bit_equal`, the runs are equal bit by bit, so they have no interval.
     """
 
     value: float
@@ -45,12 +45,12 @@ class Row(NamedTuple):
 
     @property
     def repeated(self) -> bool:
-        """Whether there are several draws of several runs: then draws are the units of an interval."""
+        """Whether there are several draws with several runs: then draws are the units of an interval."""
         return 1 < self.draws < self.runs
 
     @property
     def pairs(self) -> int:
-        """The pairs that are compared: where a cell has several draws of several runs, those of one draw."""
+        """The number of pairs that are compared; if there are several draws with several runs, pairs within draws."""
         draws = self.draws if self.repeated else 1
         return draws * (self.runs // draws) * (self.runs // draws - 1) // 2
 
@@ -73,19 +73,19 @@ def rows_by_cell(stability: pd.DataFrame) -> dict[Cell, dict[str, Row]]:
 
 
 def by_variant(cells: Collection[Cell]) -> dict[str, list[Cell]]:
-    """The cells of each variant, those that vary least first."""
+    """The cells of each variant; the variants that vary least come first."""
     order = [*VARIES, *dict.fromkeys(cell.variant for cell in cells if cell.variant not in VARIES)]
     found = {variant: [cell for cell in cells if cell.variant == variant] for variant in order}
     return {variant: of_variant for variant, of_variant in found.items() if of_variant}
 
 
 def spread(rows: Rows) -> str:
-    """The measure that says how far a cell's runs are apart; of a program that leaves metrics, the SD of its first."""
+    """The name of the measure of a cell's spread; for a program that outputs metrics, the SD of its first metric."""
     return next((name for name in (CHURN, APART, *(name for name in rows if name.endswith("_sd"))) if name in rows), "")
 
 
 def changes(changed: Sequence[Row], *, shares: bool) -> str:
-    """How much changes: a value with its interval, or the range over tasks."""
+    """The amount of change, in words: a value with its interval, or the range over tasks."""
     if all(row.bit_equal for row in changed):
         pairs = sum(row.pairs for row in changed)
         return f"nothing: {pairs} of {pairs} pairs bit-equal"
@@ -101,7 +101,7 @@ def changes(changed: Sequence[Row], *, shares: bool) -> str:
 
 
 def nothing(verdicts: Sequence[bool | None]) -> str:
-    """What changes where everything is fixed, from the verdicts on its cells; None of one that has a single run."""
+    """The change if everything is fixed, in words, from the verdicts on cells; None for a cell with a single run."""
     checked = [verdict for verdict in verdicts if verdict is not None]
     if not checked:
         return "one run: not checked"

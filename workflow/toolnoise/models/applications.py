@@ -1,8 +1,8 @@
-"""Networks of keras.applications: untrained, giving logits, every random number from the streams.
+"""Networks of keras.applications, untrained: they give logits, and all random numbers come from the streams.
 
-They are Keras's own with three exceptions. Dropout is toolnoise's. Layers that Keras names by a process-wide count are
-counted within the network, since a tensor's name is the key of its initial weights. Pixel scaling at the start of a
-network is left to the recipe, which defines the scaling of pixels for every network.
+They are Keras's networks with three exceptions. Dropout is toolnoise's. Layers that Keras numbers per process are
+numbered within the network, since a tensor's name is the key of its initial weights. Pixel scaling at the start of a
+network is removed, because the recipe defines the scaling of pixels for every network.
 """
 
 import re

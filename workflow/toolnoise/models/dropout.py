@@ -18,7 +18,7 @@ from toolnoise import streams
 class Dropout(keras.layers.Layer):
     """Zero a share of the elements in training and scale up the others.
 
-    `whole` drops or keeps each example as a whole: stochastic depth, where the layer ends a branch.
+    `whole` drops or keeps each example as a whole: stochastic depth, if the layer ends a branch.
     """
 
     def __init__(self, rate: float, whole: bool = False, **options: Any) -> None:

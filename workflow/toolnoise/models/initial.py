@@ -1,7 +1,7 @@
 """Initial weights, drawn from the streams before any framework sees them.
 
 Each tensor has its own key, so layers of equal shape start with different weights. Only initialisers that need no maths
-library are drawn: constants, uniforms, and normals truncated at two standard deviations. They are the same on every
+library are supported: constants, uniforms, and normals truncated at two standard deviations. They are the same on every
 platform.
 """
 
@@ -15,8 +15,8 @@ from toolnoise import streams
 from toolnoise.base.errors import BadInput
 
 CONSTANTS = {"Zeros": 0.0, "Ones": 1.0}
-# Keras's names for cases of VarianceScaling: the variance is scale / fan, and the fan is that of the inputs, of the
-# outputs, or their mean.
+# Keras's names for cases of VarianceScaling: the variance is scale / fan, and the fan is the number of inputs, the
+# number of outputs, or their mean.
 SCALED = {
     f"{name}{kind}": {"scale": scale, "mode": mode, "distribution": distribution}
     for name, scale, mode in (("Glorot", 1.0, "fan_avg"), ("He", 2.0, "fan_in"), ("Lecun", 1.0, "fan_in"))
@@ -77,8 +77,8 @@ def _normal(stream: int, shape: tuple[int, ...], mean: float, spread: float) -> 
 
 
 def _variance(shape: tuple[int, ...], config: dict[str, Any]) -> float:
-    # Keras's convention: the last two axes are inputs and outputs, the others a receptive field; or the layer names its
-    # axes.
+    # Keras's convention: the last two axes are inputs and outputs, and the others are a receptive field, unless the
+    # layer names its axes.
     if config.get("input_axes") is not None:
         fans = [[shape[axis] for axis in config[axes]] for axes in ("input_axes", "output_axes")]
     elif len(shape) < 2:

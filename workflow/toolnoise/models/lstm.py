@@ -5,7 +5,7 @@ h_(t-1) U + b in four parts, h_0 = c_0 = 0:
 
     i = sigmoid(a_i), f = sigmoid(a_f + 1), g = tanh(a_g), o = sigmoid(a_o); c_t = f c_(t-1) + i g; h_t = o tanh(c_t)
 
-The 1 lets a new network remember (Jozefowicz et al., 2015). Keras's own LSTM holds a generator of random numbers.
+The 1 lets a new network remember (Jozefowicz et al., 2015). Keras's own LSTM contains a random number generator.
 """
 
 from typing import Any
@@ -38,16 +38,16 @@ class LSTM(keras.layers.Layer):
             i, f, g, o = ops.split(of_input + ops.matmul(hidden, self.recurrent), 4, axis=-1)
             cell = ops.sigmoid(f + 1) * cell + ops.sigmoid(i) * ops.tanh(g)
             state = ops.sigmoid(o) * ops.tanh(cell), cell
-            # What a scan collects has the form of its state: TensorFlow knows no other.
+            # The outputs of the scan must have the form of its state in TensorFlow.
             return state, state
 
         nothing = ops.zeros_like(of_inputs[0, :, : self.units])
-        # A loop: written out, 64 positions take XLA 25 times as long to compile, and a step five times as long.
+        # A loop, because unrolled, 64 positions take XLA 25 times as long to compile, and a step five times as long.
         _, (hidden, _) = ops.scan(step, (nothing, nothing), of_inputs)
         return ops.transpose(hidden, (1, 0, 2))
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """Spare Keras a trace of the loop."""
+        """Give the shape, so that Keras does not trace the loop."""
         return (*shape[:-1], self.units)
 
 

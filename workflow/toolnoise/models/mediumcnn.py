@@ -1,7 +1,7 @@
 """The paper's six-layer CNN of the overhead study (Zhuang et al., appendix C; the authors' cnns.py).
 
 It has six convolutions with 16, 32, 64, 128, 256 and 512 filters, each with batch normalisation, ReLU and 2x2
-max-pooling. Global average pooling and a dense layer of the classes follow. The paper varies the size of the kernels.
+max-pooling. Global average pooling and a dense layer for the classes follow. The paper varies the size of the kernels.
 """
 
 import keras

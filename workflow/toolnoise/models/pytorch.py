@@ -1,8 +1,8 @@
-"""Layers with PyTorch's defaults, for networks whose authors trained them there.
+"""Layers with PyTorch's defaults, for networks whose authors trained them in PyTorch.
 
 Weights and biases are uniform within 1 / sqrt(fan-in) unless a network sets another initialiser. Batch normalisation
-averages with momentum 0.9 (PyTorch's 0.1) and epsilon 1e-5. A convolution with a stride pads both sides alike, as in
-PyTorch. Keras's "same" pads an even image at its far end only, which moves the windows one pixel further on.
+averages with momentum 0.9 (PyTorch's 0.1) and epsilon 1e-5. A convolution with a stride pads both sides equally, as in
+PyTorch. Keras's "same" pads an even image at its far end only, which shifts the windows by one pixel.
 """
 
 import math

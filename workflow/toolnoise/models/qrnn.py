@@ -7,8 +7,8 @@ position and the `window` - 1 before it; and fo-pooling, c_t = f_t c_(t-1) + (1 
 Sizes of `--model QRNN` on the Penn Treebank, from salesforce/awd-lstm-lm at 1d466ec (README.md:97, defaults of main.py,
 model.py:29): `embedding: 400, units: [1550, 1550, 1550, 400], windows: [2, 1, 1, 1], dropout: 0.4`, 70 positions
 (varied), batch 20, 550 epochs. There the last dense layer shares the embedding's matrix, the embeddings, hidden layers
-and weights have dropout of their own (0.4, 0.3, 0.1), a state goes on from batch to batch, and f is 1 - f of the paper.
-The paper's own: two layers of 640 units, 105 positions, batch 20 (salesforce/pytorch-qrnn at 1634991, README.md:99).
+and weights have their own dropout (0.4, 0.3, 0.1), the state is kept between batches, and f is 1 - f of the paper. The
+paper's network: two layers of 640 units, 105 positions, batch 20 (salesforce/pytorch-qrnn at 1634991, README.md:99).
 The released code of Summers and Dinneen has no language model.
 """
 
@@ -22,7 +22,7 @@ from toolnoise.models.dropout import Dropout
 
 
 class Window(keras.layers.Layer):
-    """At every position, its features beside those of the positions before it; zeros before the first."""
+    """Join the features of each position and of the positions before it; zeros stand before the first."""
 
     def __init__(self, width: int, **options: Any) -> None:
         super().__init__(**options)
@@ -36,7 +36,7 @@ class Window(keras.layers.Layer):
 
 
 class Pooling(keras.layers.Layer):
-    """The fo-pooling of Z, F and O before their functions, which lie side by side."""
+    """The fo-pooling of Z, F and O, given side by side and before tanh and sigmoid."""
 
     def call(self, values: Any) -> Any:
         """Compute every h_t."""
@@ -52,7 +52,7 @@ class Pooling(keras.layers.Layer):
         return ops.transpose(ops.sigmoid(o) * cells, (1, 0, 2))
 
     def compute_output_shape(self, shape: tuple[int | None, ...]) -> tuple[int | None, ...]:
-        """Spare Keras a trace of the loop."""
+        """Give the shape, so that Keras does not trace the loop."""
         return (*shape[:-1], shape[-1] // 3)
 
 

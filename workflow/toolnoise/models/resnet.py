@@ -15,7 +15,7 @@ def build(input_shape: tuple[int, int, int], classes: int, pool_size: int = 0, d
     """Build the network; it gives logits.
 
     `pool_size` is the side of the windows of the last average pooling; 0 is the whole map. The authors use 4, which is
-    the same for 32x32 images. On 128x128 images it leaves 4x4 windows: 8,192 features for the classifier, not 512.
+    the whole map of 32x32 images. 128x128 images have 4x4 such windows: 8,192 features for the classifier, not 512.
     """
     images = keras.Input(input_shape, name="images")
     values = layers.ReLU(name="stem_relu")(_convolved(images, 64, 3, 1, "stem"))

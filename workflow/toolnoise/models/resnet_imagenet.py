@@ -1,10 +1,10 @@
 """ResNets for ImageNet without biases in convolutions: ResNet-18 as in torchvision, ResNet-50 as in the Model Garden.
 
-The latter is version 1.5: in a block the 3x3 convolution strides, not the first (the Model Garden's resnet_model.py).
-Both begin with a 7x7 convolution and a max-pooling of 3x3, each of stride 2. Their batch normalisation averages with
-momentum 0.9 and has epsilon 1e-5. Convolutions start as He et al.'s, by fan-out in torchvision and by fan-in in the
-Model Garden, from a normal distribution that is cut off. After the first convolution, torchvision pads both sides of an
-image where it strides, and the Model Garden the far ends alone (Keras's "same").
+ResNet-50 is version 1.5: in a block, the 3x3 convolution has the stride, not the first (Model Garden, resnet_model.py).
+Both begin with a 7x7 convolution and a 3x3 max-pooling, each with stride 2. Batch normalisation averages with momentum
+0.9 and has epsilon 1e-5. Convolutions start from He et al.'s normal distribution, truncated, by fan-out in torchvision
+and by fan-in in the Model Garden. After the first convolution, layers with a stride pad both sides of an image in
+torchvision, and only the far ends in the Model Garden (Keras's "same").
 """
 
 import keras
@@ -12,7 +12,7 @@ from keras import KerasTensor, initializers, layers
 
 from toolnoise.models.pytorch import convolved, dense, normalised
 
-# Blocks of each stage; the kernels of a block's convolutions, and which of them strides.
+# Blocks of each stage; the kernels of a block's convolutions, and the index of the one with the stride.
 BLOCKS = {18: (2, 2, 2, 2), 50: (3, 4, 6, 3)}
 KERNELS = {18: ((3, 3), 0), 50: ((1, 3, 1), 1)}
 

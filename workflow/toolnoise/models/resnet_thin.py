@@ -1,7 +1,7 @@
 """The thin ResNets for small images (He et al., 2016, section 4.2) as in Keras's example, examples/cifar10_resnet.py.
 
-Three stages of 16, 32 and 64 filters with (depth - 2) / 6 blocks each. Unlike He et al.'s own, convolutions have
-biases, and a shortcut that halves the image is a 1x1 convolution, not normalised.
+Three stages of 16, 32 and 64 filters with (depth - 2) / 6 blocks each. Unlike in He et al., convolutions have
+biases, and a shortcut that halves the image is a 1x1 convolution without normalisation.
 """
 
 import keras

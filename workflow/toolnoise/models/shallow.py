@@ -1,6 +1,6 @@
 """Summers and Dinneen's shallow networks (their mnist_models.py; the same, except `cnn`, in resnet_cifar.py).
 
-They range from no hidden layer to two convolutions, and show how simple a network can be and still diverge.
+They range from no hidden layer to two convolutions, and show that runs of even simple networks move apart.
 """
 
 import keras

@@ -9,7 +9,7 @@ from keras import KerasTensor, layers, ops
 
 from toolnoise.models.pytorch import convolved, dense, depthwise, normalised
 
-# Channels of each stage, and the blocks in it after the one that halves.
+# Channels of each stage, and the number of blocks after the block that halves the image.
 STAGES = ((48, 3), (96, 7), (192, 3))
 STEM, LAST = 24, 1024
 
@@ -35,7 +35,7 @@ def _halving(values: KerasTensor, channels: int, name: str) -> KerasTensor:
 
 
 def _block(values: KerasTensor, name: str) -> KerasTensor:
-    # Not two slices: the gradient of each is a whole array, mostly zeros, of which TensorFlow's took a fifth of a step.
+    # Not two slices: the gradient of each is a whole array, mostly zeros, which took TensorFlow a fifth of a step.
     left, right = ops.split(values, 2, axis=-1)
     return _dealt(left, _worked(right, right.shape[-1], 1, name), name)
 

@@ -1,11 +1,11 @@
-"""The paper's three-layer CNN (Zhuang et al., appendix C), with or without batch normalisation, and with dropout.
+"""The paper's three-layer CNN (Zhuang et al., appendix C), optionally with batch normalisation and dropout.
 
 Three times 3x3 convolution, (batch normalisation,) ReLU and 2x2 max-pooling, with 16, 32 and 32 filters; then global
 average pooling, dense 32 and dense classes. The authors' code pools globally, which gives 15,722 parameters at
 32x32x3 and ten classes. Dropout, which the paper does not have, acts on the input of the last dense layer.
 
 `bias=False` leaves out the biases of the convolutions. Batch normalisation removes what they add, so their gradient is
-rounding noise, which Adam scales up to full steps. `activation` puts a smooth function in place of every ReLU.
+rounding noise, which Adam scales up to full steps. `activation` can replace every ReLU by a smooth function.
 
 SmeLU (Shamir, Lin and Coviello, "Smooth activations and reproducibility in deep networks", 2020, arXiv:2010.09931) is
 ReLU with a parabola in place of its corner, from -beta to beta. Shamir et al. report that smooth activations give a
@@ -33,7 +33,7 @@ def build(
     activation: str = "relu",
     beta: float = 1.0,
 ) -> keras.Model:
-    """Build the network; it gives logits. `beta` is the width of the activation `smelu`."""
+    """Build the network; it gives logits. `beta` is half the width of the parabola in `smelu`."""
     function = named_activation(activation, beta)
     images = values = keras.Input(input_shape, name="images")
     for number, filters in enumerate((16, 32, 32), 1):

@@ -3,10 +3,10 @@
 Embeddings of tokens and of positions, both learnt; blocks; layer normalisation; and a dense layer to one score for each
 token that may come next. A block adds attention(norm(x)) to x, then mlp(norm(x)). The MLP is four times as wide, with
 GELU. A position attends to itself and those before it. Dropout acts on the embeddings and on what a block adds.
-Keras's own MultiHeadAttention holds a generator of random numbers.
+Keras's own MultiHeadAttention is not used, because it contains a random number generator.
 
 With a `rank`, only adapters are trained (LoRA: Hu et al., 2021): to each dense layer of a block, two without bias are
-added, down to so many units and up again. The second starts at zero, so the network starts as the one without adapters.
+added, down to `rank` units and up again. The second starts at zero, so at first the adapters change nothing.
 """
 
 import math
@@ -23,28 +23,28 @@ class Positions(kl.Layer):
     """Add a learnt vector to each position."""
 
     def build(self, shape: tuple[int | None, ...]) -> None:
-        """Make the vectors, uniform as those of tokens."""
+        """Make the vectors, initially uniform like the embeddings of tokens."""
         self.vectors = self.add_weight(shape[1:], initializer="uniform", name="vectors")
 
     def call(self, values: Any) -> Any:
-        """Add them."""
+        """Add the vectors."""
         return values + self.vectors
 
 
 class Attention(kl.Layer):
-    """Causal attention of several heads to queries, keys and values that lie side by side, without weights."""
+    """Causal attention with several heads and no weights; queries, keys and values are given side by side."""
 
     def __init__(self, heads: int, **options: Any) -> None:
         super().__init__(**options)
         self.heads = heads
 
     def call(self, values: Any) -> Any:
-        """Give softmax(Q K^T / sqrt(d), over positions up to its own) V of every head, side by side."""
+        """Give softmax(Q K^T / sqrt(d)) V of every head, side by side; the softmax is over positions up to its own."""
         length, width = values.shape[1], values.shape[2] // 3
         split = ops.reshape(values, (-1, length, 3, self.heads, width // self.heads))
         queries, keys, given = ops.unstack(ops.transpose(split, (2, 0, 3, 1, 4)), 3)
         scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2))) / math.sqrt(width // self.heads)
-        # In every precision the shares are computed in float32. Those of hidden positions are exactly 0.
+        # The shares are computed in float32 in every precision. The shares of hidden positions are exactly 0.
         seen = ops.arange(length)[:, None] >= ops.arange(length)
         shares = ops.softmax(ops.where(seen, ops.cast(scores, "float32"), -1e9))
         mixed = ops.matmul(ops.cast(shares, self.compute_dtype), given)

@@ -8,7 +8,7 @@ from keras import layers
 
 from toolnoise.models.pytorch import convolved, dense, normalised
 
-# Filters of the convolutions between one pooling and the next.
+# Filters of the convolutions before each pooling.
 STAGES = ((64,), (128,), (256, 256), (512, 512), (512, 512))
 
 

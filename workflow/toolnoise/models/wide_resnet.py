@@ -1,10 +1,10 @@
 """Wide residual networks (Zagoruyko and Komodakis, 2016), such as WRN-28-10.
 
 They have three stages of (depth - 4) / 6 blocks with 16, 32 and 64 times `width` filters. Normalisation and ReLU come
-before each convolution. The shortcut is not normalised, except where the filters change: there it is a 1x1 convolution
-of the normalised values. No convolution has a bias. As in the code of Pham et al. (wideresnet_original.py), scales
-start from a uniform distribution on [0, 1], running means keep a tenth of themselves in a step, epsilon is 1.1e-5, and
-a stride pads an even image at its far end only, which is Keras's "same".
+before each convolution. The shortcut is not normalised, unless the number of filters changes: then it is a 1x1
+convolution of the normalised values. No convolution has a bias. As in the code of Pham et al. (wideresnet_original.py),
+scales start from a uniform distribution on [0, 1], running means keep a tenth of their value in a step, epsilon is
+1.1e-5, and a stride pads an even image at its far end only (Keras's "same").
 """
 
 import keras

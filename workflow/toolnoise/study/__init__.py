@@ -1,1 +1,1 @@
-"""A study: its configuration, grid, variants, paths and figures, and what a run of it leaves."""
+"""A study: its configuration, grid, variants, paths and figures, and the outputs of its runs."""

@@ -1,6 +1,6 @@
-"""Builders of one's own are checked while the study is planned, by reading their source: nothing is imported.
+"""Checks the user's model builders while the study is planned, by reading their source: nothing is imported.
 
-What a builder returns shows only when it is called: by a dry run (`commands.trial`), and by the job `check_model`
+The result of a builder is known only when it is called: by a dry run (`commands.trial`), and by the job `check-model`
 before the model's first run.
 """
 
@@ -17,12 +17,12 @@ from toolnoise.study.programs import is_program
 
 
 def is_own(model: Mapping[str, Any]) -> bool:
-    """Whether a network is built by code of the user: not by this package, and not by a training program."""
+    """Whether the user's own code builds a network: neither this package nor a training program does."""
     return not is_program(model) and not model["builder"].startswith("toolnoise.")
 
 
 def require_builders(models: dict[str, dict[str, Any]], file: str | Path) -> None:
-    """Refuse a model whose builder is in no module, in one that is no Python, or takes other options."""
+    """Refuse a model whose builder is missing, lies in a module that is not valid Python, or lacks an option."""
     for name, model in models.items():
         if is_program(model):
             continue
@@ -47,13 +47,13 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
         return f"{path.name}: {str(error) or 'nested too deeply'}", "Python"
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     if function not in functions:
-        # It may be imported, or made by another function.
+        # The module may import the function, or make it in another way.
         may_be_there = re.search(rf"\b{re.escape(function)}\b|import \*", path.read_text("utf-8", "replace"))
         return ("", "") if may_be_there else (f"{path.name} has no function {function}", _one_of(functions))
     builder = functions[function]
     known = [argument.arg for argument in (*builder.args.args, *builder.args.kwonlyargs)][2:]
     unknown = [option for option in options if option not in known]
-    # A decorator may take other arguments than its function.
+    # A decorated function may accept other arguments than its source shows.
     if not unknown or builder.args.kwarg or builder.decorator_list:
         return "", ""
     return f"no option {unknown[0]}", _one_of(known)

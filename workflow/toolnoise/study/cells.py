@@ -1,4 +1,4 @@
-"""The places of a study: the subject of a job, by the names in its paths and on its command line."""
+"""The places of a study: each is the subject of a job, identified by the names in the job's paths and command line."""
 
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ class Training(NamedTuple):
 
     @property
     def cell(self) -> Cell:
-        """The cell that it is a replicate of."""
+        """The cell of which this training is a replicate."""
         return Cell(*self[:4])
 
 
@@ -67,12 +67,12 @@ class Pair(NamedTuple):
 
     @property
     def reversed(self) -> "Pair":
-        """The same two, the other first."""
+        """The same pair in the other order."""
         return self._replace(hardware=self.other_hardware, other_hardware=self.hardware)
 
     @property
     def cells(self) -> tuple[Cell, Cell]:
-        """The cells on the two."""
+        """The cells of the two toolings."""
         first, second = (Cell(*self[:2], hardware, self.variant) for hardware in self[2:4])
         return first, second
 
@@ -94,7 +94,7 @@ class Network(NamedTuple):
 
     @property
     def task(self) -> tuple[str, str]:
-        """The model, and no data set."""
+        """The model, with an empty name for the data set."""
         return self.model, ""
 
 

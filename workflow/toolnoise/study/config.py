@@ -1,4 +1,4 @@
-"""Configuration: read strictly, completed with registry entries and defaults, checked; errors are one line.
+"""Reads a configuration strictly, completes it from registries and defaults, and checks it; errors are one line.
 
 `resolve` turns a user's configuration into a complete study: every name is replaced by its registry entry and every
 default is written out. The result is itself a valid configuration and resolves to itself, so the copy kept with the
@@ -29,7 +29,7 @@ Config = dict[str, Any]
 
 
 def read_yaml(path: str | Path) -> Any:
-    """Read a YAML or JSON file strictly; what is wrong in YAML is reported with its line.
+    """Read a YAML or JSON file strictly; errors in YAML are reported with their line.
 
     Files that end in .json are read as JSON: YAML 1.1 reads JSON's 5e-05 as text.
     """
@@ -92,12 +92,12 @@ def resolve(config: object, file: str | Path) -> Config:
     return config
 
 
-# Keys that every block of an earlier version's study.json has, with the value that does without what is parked.
+# Obsolete keys in the blocks of study.json files of earlier versions, with the value that means "not used".
 PARKED = {"atlas": False}
 
 
 def _without_parked(config: object, file: str | Path) -> object:
-    """The study.json of an earlier version without keys of blocks that have no effect any more."""
+    """The study.json of an earlier version without obsolete keys of blocks; other configurations are unchanged."""
     blocks = config.get("grid") if isinstance(config, dict) and _is_kept(file) else None
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
         return config
@@ -106,22 +106,22 @@ def _without_parked(config: object, file: str | Path) -> object:
 
 
 def _is_kept(file: str | Path) -> bool:
-    """Whether a configuration is the study.json among results."""
+    """Whether a configuration file is the study.json that is kept with results."""
     return Path(file).name == Path(layout.STUDY).name
 
 
-# Bit-equal runs are one run: two show that nothing varies.
+# Two runs of Control are enough to show that nothing varies.
 CONTROL_SEEDS = 2
 
 
 def _settle_control_seeds(blocks: list[Config], file: str | Path) -> None:
-    """Write out how many of its seeds each block with Control uses for it."""
+    """Write out `control_seeds` in each block with Control: how many of the block's seeds Control uses."""
     for number, block in enumerate(blocks):
         if "control" not in block["variants"]:
             continue
         given = block["seeds"]
         seeds = given if isinstance(given, int) else len(given)
-        # In a study.json of a version without the key, Control had every seed of its block.
+        # In versions that wrote a study.json without this key, Control used all seeds of its block.
         every = block["variants"] == ["control"] or _is_kept(file)
         asked = block.setdefault("control_seeds", seeds if every else min(CONTROL_SEEDS, seeds))
         if asked > seeds:
@@ -130,7 +130,7 @@ def _settle_control_seeds(blocks: list[Config], file: str | Path) -> None:
 
 
 def _mentions(config: Config) -> Iterator[tuple[str, str, list[str]]]:
-    """The places where a configuration names registry entries (recipes excepted): key, registry and names."""
+    """The places where a configuration names registry entries (except recipes): key, registry and names."""
     for number, block in enumerate(config["grid"]):
         for registry in ("models", "datasets", "hardware"):
             yield f"grid[{number}].{registry}", registry, block[registry]
@@ -141,7 +141,7 @@ def _mentions(config: Config) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> str | None:
-    """The recipe that a block's `recipe` means for a model on a data set: the one of that name, or of that family."""
+    """The recipe that a block's `recipe` selects for a model and a data set: the most specific known name, or None."""
     names = (f"{recipe}-{model}-{dataset}", f"{recipe}-{dataset}", recipe)
     return next((name for name in names if name in known), None)
 
@@ -185,7 +185,7 @@ def schema() -> Config:
     rules = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
     rules["$defs"]["dataset"]["properties"]["reader"]["enum"] = [*READERS, programs.READER]
     rules["$defs"]["tooling"]["properties"]["environment"]["enum"] = ["", *environments.known()]
-    # A kind of figure is a notebook.
+    # Each notebook is a kind of figure.
     kinds = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
     rules["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = kinds
     rules["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] = list(remedies.SETS)
@@ -231,7 +231,7 @@ _VALIDATORS = jsonschema.Draft202012Validator.VALIDATORS
 
 
 def _check_keys(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
-    """Fill in defaults, and refuse keys beside which another one has none of the values that they stand `with`."""
+    """Fill in defaults, and refuse a key if another key lacks the value that its schema requires (`with`)."""
     if isinstance(instance, dict):
         for name, rule in properties.items():
             if "default" in rule:
@@ -245,7 +245,7 @@ def _check_keys(validator, properties, instance, rules):  # noqa: ANN001, ANN202
 
 
 def _check_condition(validator, condition, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
-    """Let errors of what follows from a condition say what it follows from."""
+    """Add the values that met a condition to the errors that follow from the condition."""
     for error in _VALIDATORS["if"](validator, condition, instance, rules):
         error.beside = _beside(instance, *condition.get("properties", ()))
         yield error
@@ -261,16 +261,16 @@ def _beside(instance: Config, *names: str) -> str:
 
 
 def _is_integer(_checker: object, value: object) -> bool:
-    # JSON Schema accepts 5.0 as an integer; a number of seeds or epochs should be written as an integer.
+    # JSON Schema accepts 5.0 as an integer; here a number of seeds or epochs must be written as an integer.
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_number(_checker: object, value: object) -> bool:
-    # YAML's .nan and .inf are not numbers to train with, nor is an integer that no float holds.
+    # Refuse YAML's .nan and .inf, and integers that are too large for a float.
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-# What a terminal would obey, what no path can have, and halves of characters, which no file can have.
+# Control characters of terminals, the null character (invalid in paths) and surrogates (invalid in files).
 _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 

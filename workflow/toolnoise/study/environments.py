@@ -1,4 +1,4 @@
-"""Environments of toolings: another version of a framework, with a Python and packages of its own.
+"""Environments of toolings: another version of a framework, with its own Python and packages.
 
 A tooling that names an environment computes in `.environments/<name>` of the folder where the workflow runs; `make`
 builds it from requirements/versions/<name>.txt. A tooling without one computes in the environment of the workflow.
@@ -25,18 +25,18 @@ def known() -> list[str]:
 
 
 def environment_of(parameters: dict[str, Any]) -> str:
-    """The environment in which a job with these parameters computes; empty: the one of the workflow."""
+    """The environment in which a job with these parameters computes; empty for the environment of the workflow."""
     return parameters.get("spec", {}).get("hardware", {}).get("environment", "")
 
 
 def program(name: str, program: str) -> Path:
-    """A program of an environment."""
+    """The path of a program in an environment."""
     return Path.cwd() / FOLDER / name / "bin" / program
 
 
 def why_not(name: str) -> str:
     """The reason why an environment cannot be used here, or an empty text."""
-    # The last file that `make` installs.
+    # `make` installs this file last, so it shows that the environment is complete.
     return "" if program(name, "toolnoise").exists() else f"{FOLDER / name} is missing: run `make {FOLDER / name}`"
 
 
@@ -47,6 +47,6 @@ def require(name: str, tooling: str) -> None:
 
 
 def is_this(name: str) -> bool:
-    """Whether this process runs in an environment."""
+    """Whether this process runs in the environment of this name."""
     here = Path.cwd() / FOLDER / name
     return here.exists() and here.samefile(sys.prefix)

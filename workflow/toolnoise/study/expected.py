@@ -1,7 +1,7 @@
-"""Every kind of file that a study has: where it lies, and the places of the study that have one each.
+"""Every kind of file of a study: its path, and the places of the study that have such a file.
 
-Only a list can say what was never made. Rules, the refusal of targets outside a study, figures, `estimate` and what the
-audit expects take their places from it.
+Only a list shows which files were never made. Rules, the refusal of targets outside a study, figures, `estimate` and
+the audit take their places from it.
 """
 
 import difflib
@@ -24,11 +24,11 @@ Places = Callable[[Study], Iterable[Place]]
 
 
 class Expected(NamedTuple):
-    """What jobs of a kind write at each of their places."""
+    """The files that a kind of job writes at each of its places."""
 
     places: Places
     patterns: tuple[str, ...]
-    needed: bool = True  # a whole study has it; otherwise it is there if somebody asked for it
+    needed: bool = True  # a complete study has it; if False, it is made only on request
 
 
 class Metric(NamedTuple):
@@ -38,7 +38,7 @@ class Metric(NamedTuple):
     columns: str
 
     def places(self, study: Study) -> list[Place]:
-        """The places of its parts: those of all jobs that write it."""
+        """The places of all jobs that write this kind."""
         return [place for job in EXPECTED.values() if self.pattern in job.patterns for place in job.places(study)]
 
 
@@ -47,7 +47,7 @@ def _metric(path: str, columns: str) -> Metric:
 
 
 _TASK, _NETWORK = "{model}/{dataset}/{hardware}", "{model}/{hardware}"
-# By kind, in the order in which they are measured.
+# Metric files by kind, in the order of measurement.
 METRICS = {
     "stability": _metric(f"cells/{CELL}", "toolnoise.formulas.stability:STABILITY"),
     "runs": _metric(f"runs/{CELL}", "toolnoise.formulas.per_run:RUNS"),
@@ -85,8 +85,8 @@ def _metrics(places: Places, *kinds: str) -> Expected:
     return Expected(places, tuple(METRICS[kind].pattern for kind in kinds))
 
 
-# By the verb of the job, in the order of the data. Metric files of the whole study, figures and tables follow from it
-# (`collected`, `files_of`).
+# Jobs by verb, in the order of the data flow. Metric files of the whole study (`collected`) and the files of figures
+# and tables (`files_of`) are not listed here.
 EXPECTED = {
     "configure": Expected(_whole, (layout.STUDY,)),
     "fetch": Expected(places.from_files, (layout.SOURCES,)),
@@ -94,7 +94,7 @@ EXPECTED = {
     "gather-labels": Expected(places.left_by_programs, (layout.DATA,)),
     "count": _metrics(places.prepared, "counts"),
     "name-classes": _metrics(places.with_named_classes, "labels"),
-    # Runs that were made elsewhere go without.
+    # Runs that were made elsewhere have no such file.
     "check-model": Expected(places.own_models, (layout.CHECKED,), needed=False),
     "train": Expected(lambda study: places.runs_of(study, places.built(study)), _RUN),
     "run-program": Expected(places.runs_of_programs, _RUN),
@@ -125,7 +125,7 @@ EXPECTED = {
     "write-page": Expected(_whole, (layout.PAGE,)),
     "report": Expected(_whole, (layout.REPORT,), needed=False),
 }
-# The first file that each job writes, by the patterns of all; twins write the same files.
+# Maps the pattern of each file to the first pattern of its job. Some jobs, such as train and run-program, share them.
 _FIRST = {pattern: kind.patterns[0] for kind in EXPECTED.values() for pattern in kind.patterns}
 _FIRST |= {layout.COLLECTED: layout.COLLECTED}
 _FIRST |= {f"{layout.FIGURE}.{suffix}": f"{layout.FIGURE}.svg" for suffix in ("svg", "pdf", "png")}
@@ -133,7 +133,7 @@ _FIRST |= {f"{layout.FIGURE}.{suffix}": f"{layout.FIGURE}.html" for suffix in ("
 
 
 def first_output(path: str) -> str | None:
-    """The first output of the job that makes a file of a study, after which its statement is named."""
+    """The first output of the job that makes a file; the job's statement is named after it."""
     for compiled, pattern in _patterns_in()[_folder_in(path)]:
         if matched := compiled.fullmatch(path):
             return _FIRST[pattern].format(**matched.groupdict())
@@ -142,7 +142,7 @@ def first_output(path: str) -> str | None:
 
 @functools.cache
 def _patterns_in() -> Mapping[str, list[tuple[re.Pattern, str]]]:
-    """The patterns of files by the folder that they lie in."""
+    """The patterns of files by the folder that contains them."""
     found = defaultdict(list)
     for pattern in _FIRST:
         escaped = re.escape(pattern).replace(r"\{", "{").replace(r"\}", "}")
@@ -151,7 +151,7 @@ def _patterns_in() -> Mapping[str, list[tuple[re.Pattern, str]]]:
 
 
 def _folder_in(path: str) -> str:
-    """The folder, or the file, in that of a study."""
+    """The folder or file directly below the folder of a study."""
     return "".join(path.split("/")[2:3])
 
 
@@ -168,8 +168,8 @@ def _names_in_path(kind: str) -> list[str]:
 
 
 def require_place(known: set[tuple[str, ...]], kind: str, names: Mapping[str, str], file: str) -> None:
-    """Refuse a file of some kind whose path has the names of no place that is known."""
-    # Snakemake has them in the order of the job that asks for the file.
+    """Refuse a file of this kind if its path does not name a known place."""
+    # Snakemake orders the names as the requesting job does.
     asked = tuple(names[name] for name in _names_in_path(kind))
     if asked not in known:
         near = difflib.get_close_matches("/".join(asked), sorted(map("/".join, known)), 1, 0)
@@ -178,16 +178,16 @@ def require_place(known: set[tuple[str, ...]], kind: str, names: Mapping[str, st
         )
 
 
-# What figures and tables are rendered from, and which files they are
+# The inputs and the files of figures and tables
 
 # The kinds of metric files that do not come from runs: they do not wait for the control gate.
 WITHOUT_RUNS = {"counts", "labels", "overhead", "kernels"}
-# The kinds by the folders of their parts.
+# The kinds of metric files by the folder of their parts.
 _KIND_IN = {PurePosixPath(metric.pattern).parts[3]: kind for kind, metric in METRICS.items()}
 
 
 def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[str]]:
-    """The metric files of every part of the study, or of what a figure shows, by kind."""
+    """The metric files of all parts of the study, or of the parts that a figure shows, by kind."""
     return {
         kind: [
             study.path(metric.pattern, place) for place in metric.places(study) if figure is None or figure.shows(place)
@@ -213,9 +213,9 @@ def gates(study: Study, figure: Figure | None = None) -> list[str]:
 
 
 def gates_before(study: Study, kinds: Iterable[str], figure: Figure | None = None) -> list[str]:
-    """The verdicts without which metric files of these kinds are not shown: none if no run is behind them.
+    """The verdicts that must exist before metric files of these kinds are shown; none for kinds that use no runs.
 
-    Verdicts on claims have been through their own.
+    Claims need none here, because they were judged after the verdicts.
     """
     return gates(study, figure) if (METRICS.keys() - WITHOUT_RUNS).intersection(kinds) else []
 
@@ -223,13 +223,13 @@ def gates_before(study: Study, kinds: Iterable[str], figure: Figure | None = Non
 def files_read_by(study: Study, figure: Figure) -> dict[str, list[str]]:
     """The metric files that a figure is rendered from, by kind."""
     kind, by_kind = KINDS[figure.notebook], metric_files(study, figure)
-    # Verdicts are on the study as a whole, whatever a figure shows of it.
+    # Claims are judged for the whole study, even if a figure shows only a part.
     by_kind["claims"] = [study.path(layout.CLAIMS)]
     return {name: by_kind[name] for name in (*kind.reads, *kind.also) if by_kind[name]}
 
 
 def by_kind(paths: Iterable[str]) -> dict[str, list[str]]:
-    """Metric files by their kinds, which follow from their paths."""
+    """Metric files by kind; the kind follows from the path."""
     found: dict[str, list[str]] = {}
     for path in paths:
         parts = PurePosixPath(path).parts
@@ -247,14 +247,14 @@ def files_of(study: Study, figure: Figure) -> list[str]:
 
 
 def synthetic(study: Study, datasets: Iterable[str]) -> dict[str, list[str]]:
-    """Those of some data sets whose pictures are drawn, if there are any."""
+    """The data sets with generated images among these, under the key `synthetic`; empty if there are none."""
     among = set(datasets)
     names = [name for name in study.synthetic() if name in among]
     return {"synthetic": names} if names else {}
 
 
 def require_fitting(figure: str, notebook: str, read: Collection[str], out: Sequence[str]) -> None:
-    """A notebook writes each of its files under one name, and reads the kinds of metric files that it needs."""
+    """Refuse outputs that are not one file per suffix under one name, and kinds of metric files that do not fit."""
     kind = KINDS[notebook]
     if {f"{out[0].rpartition('.')[0]}.{suffix}" for suffix in kind.suffixes} != set(out):
         wanted = f"one path with each of {', '.join(kind.suffixes)}"

@@ -1,8 +1,8 @@
-"""Which kinds of figures and tables a study can feed, each as a row, from the parts of a study that they show.
+"""The kinds of figures and tables, one per row, with the parts of a study that each of them shows.
 
-A kind is a notebook of its name; a figure is that notebook executed for some toolings and tasks, and its name begins
-with its kind. A new kind is a row here, its notebook and its caption in workflow/report/captions.yaml. Light: the
-Snakefile reads this module.
+A kind is the notebook of that name; a figure is the notebook executed for some toolings and tasks, and its name begins
+with the kind. A new kind needs a row here, a notebook, and a caption in workflow/report/captions.yaml. Imports nothing
+heavy, because the Snakefile reads this module.
 """
 
 import functools
@@ -30,12 +30,12 @@ CAPTIONS = "workflow/report/captions.yaml"
 # The page shows the categories in the order of their names.
 TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours"
 
-# What several kinds need.
+# Requirements that several kinds share.
 FRAMEWORKS = "two toolings of different engines with a variant of control or algo"
 TEXT = "a model that is built here, on a data set of text"
 SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or text with frequency"
 
-# Of one draw: three sizes of ensembles, and three ensembles of the largest. Two have no SD to speak of.
+# Runs of one draw: enough for three sizes of ensembles, and three ensembles of the largest. The SD of two means little.
 RUNS_FOR_ENSEMBLES = 9
 
 
@@ -43,7 +43,7 @@ class Grid:
     """The parts of a study that figures show."""
 
     def __init__(self, study: Study, seeds: Mapping[Cell, Sequence[int]]) -> None:
-        """Take a study, and those of its cells that are shown with their seeds."""
+        """Take a study, and the shown cells with their seeds."""
         self.study, self.cells, self.seeds = study, tuple(seeds), seeds
         self.config, self.recipe_of, self.networks = study.config, study.recipe_of, study.networks
 
@@ -69,25 +69,25 @@ class Grid:
 
     @functools.cached_property
     def usual(self) -> tuple[Cell, ...]:
-        """Cells without those that serve only the figure of the order."""
+        """All cells except those trained only for the figure `order`; all cells if none would remain."""
         ordered = {cell.task for cell in self.order} - {cell.task for cell in self.cells if cell.variant != "shuffle"}
         return tuple(cell for cell in self.cells if cell.task not in ordered) or self.cells
 
     def varied(self) -> list[Cell]:
-        """Cells of tasks and toolings that are not trained under Control alone, of which every number is 0."""
+        """Cells of each task and tooling with a variant besides Control: under Control alone, every number is 0."""
         places = {cell[:3] for cell in self.usual if variant(cell.variant).varying}
         return [cell for cell in self.usual if cell[:3] in places]
 
     def built(self) -> list[Cell]:
-        """Cells of networks that are built here: their data and their epochs are known."""
+        """Cells of networks that are built here, so that their data and epochs are known."""
         return [cell for cell in self.usual if cell.task in self.recipe_of]
 
     def scored(self) -> list[Cell]:
-        """Cells whose runs leave scores, not classes alone."""
+        """Cells whose runs output scores, not only classes."""
         return [cell for cell in self.usual if programs.outcome(self.config, cell.model) in SCORED]
 
     def grouped(self) -> list[Cell]:
-        """Cells whose data have sub-groups, and errors of two kinds: a text has a class for each token."""
+        """Cells of data sets with sub-groups, except text: its classes are tokens, so it has no false positives."""
         datasets = self.config["datasets"]
         with_groups = {name for name, entry in datasets.items() if has_groups(entry) and not of_text(entry)}
         return [cell for cell in self.usual if cell.dataset in with_groups]
@@ -97,11 +97,11 @@ class Grid:
         return [cell for cell in self.built() if of_text(self.config["datasets"][cell.dataset])]
 
     def with_draws(self) -> list[Cell]:
-        """Cells with several draws of what is fixed in them."""
+        """Cells with several draws of their fixed sources."""
         return [cell for cell in self.usual if len({seed // DRAW for seed in self.seeds[cell]}) > 1]
 
     def compared(self) -> list[Cell]:
-        """Cells that are put into a ratio."""
+        """Cells that are the numerator or denominator of a ratio."""
         cells = self.usual
         places = dict.fromkeys(Variants(*cell[:3]) for cell in cells)
         pairs = (both for place in places for both in comparisons(place, cells))
@@ -109,7 +109,7 @@ class Grid:
         return [cell for cell in cells if cell in cells_of]
 
     def paired(self) -> list[Cell]:
-        """Cells of tasks that two toolings train from equal draws."""
+        """Cells of tasks that two toolings train with equal draws."""
         tasks = {pair.task for pair in self.study.pairs if self.seeds.keys() >= set(pair.cells)}
         return [cell for cell in self.usual if cell.task in tasks]
 
@@ -120,7 +120,7 @@ class Grid:
         return [cell for cell in self.usual if cell[:3] in framed]
 
     def growing(self) -> list[Cell]:
-        """Cells that are compared step by step with a reference, and these references."""
+        """Cells that are compared step by step with a reference, and their references."""
         pairs = (both for of_task in self.study.growing().values() for both in of_task)
         return [cell for cell in dict.fromkeys(cell for both in pairs for cell in both) if cell in self.cells]
 
@@ -130,7 +130,7 @@ class Grid:
 
     @functools.cached_property
     def remedied(self) -> dict[Cell, Cell]:
-        """The cells under remedies, each with the cell that it is compared with."""
+        """Maps each cell with remedies to the cell that it is compared with."""
         return {cell: self.study.without_remedy(cell) for cell in self.study.views if cell in self.cells}
 
     def isolating(self) -> list[Cell]:
@@ -141,14 +141,14 @@ class Grid:
         return [cell for cell in cells if variants[cell[1:3]] > 1]
 
     def with_and_without_bn(self) -> list[Cell]:
-        """The cells of models M that have an M-bn, and the cells of those M-bn, of tasks in which something varies."""
+        """The varied cells of each model M for which there is a model M-bn, and the cells of that M-bn."""
         cells = self.varied()
         without = {cell for cell in cells if with_batch_norm(cell) in cells}
         with_bn = set(map(with_batch_norm, without))
         return [cell for cell in cells if cell in without | with_bn]
 
     def with_ensembles(self) -> list[Cell]:
-        """Cells of tasks that have enough runs of one draw for ensembles of them under some variant."""
+        """Cells with several runs per draw, of tasks in which some cell has enough runs of one draw for ensembles."""
         enough = {cell.task for cell in self.scored() if self._runs_of_a_draw(cell) >= RUNS_FOR_ENSEMBLES}
         return [cell for cell in self.scored() if cell.task in enough and self._runs_of_a_draw(cell) > 1]
 
@@ -156,11 +156,11 @@ class Grid:
         return max(Counter(seed // DRAW for seed in self.seeds[cell]).values())
 
     def with_numbers(self) -> list[Cell | Network]:
-        """Cells and networks with a number of Zhuang et al., on any accelerator of the same kind."""
+        """Cells and networks with a published number of Zhuang et al., on any accelerator of the same kind."""
         trained, timed = published.trained(), published.timed()
         cells = [cell for cell in self.usual if (*cell.task, cell.variant) in trained]
         sizes = {key: self.config.get("overhead", {}).get(key) for key in published.OVERHEAD_AT}
-        # The smallest of all networks is one of the numbers, so that all of them count.
+        # One published number is the smallest over all networks, so all networks are shown.
         are_timed = any(network.model in timed for network in self.networks)
         networks = self.networks if sizes == published.OVERHEAD_AT and are_timed else ()
         return [
@@ -173,9 +173,9 @@ class Grid:
 class Kind(NamedTuple):
     """A notebook: the metric files it reads, the cells or networks it shows, and its category on the page.
 
-    `split` gives the part of a figure's name that splits them into figures. `also` lists metric files that it reads if
-    the study has them, `files` those of the repository that it reads. `takes` names what else of the study it takes
-    (papers/notebook_values.py).
+    `split` gives the part of a figure's name by which these are split into figures. `also` lists metric files that the
+    notebook reads if the study has them, `files` the files of the repository that it reads. `takes` names further
+    values of the study that it needs (papers/notebook_values.py).
     """
 
     reads: tuple[str, ...]
@@ -189,7 +189,7 @@ class Kind(NamedTuple):
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """The suffixes of all files that it writes; the page shows the first."""
+        """The suffixes of all files that the notebook writes; the page shows the first."""
         return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
 
 
@@ -220,7 +220,7 @@ def _family(model: str) -> str:
     return named[1] if named else ""
 
 
-# By name, in the order of the page.
+# The kinds by name, in the order of the page.
 KINDS = {
     "table2": Kind(("stability",), lambda grid: grid.usual, category=TABLE_2),
     "noise_by_source": Kind(("stability", "runs"), Grid.varied, by_tooling, also=("ratios",)),
@@ -321,7 +321,7 @@ def notebook_of(kind: str) -> str:
 
 
 def caption_in(kind: str, study: str) -> str:
-    """The caption of a kind, reStructuredText, in a study of that name."""
+    """The caption of a kind in reStructuredText, for the study of this name."""
     return _captions()[kind].format(study=study)
 
 

@@ -1,4 +1,4 @@
-"""From a resolved configuration to a study: the blocks of its grid, checked and multiplied out, and its figures."""
+"""Builds a study from a resolved configuration: checks and expands the blocks of its grid, and lists its figures."""
 
 import contextlib
 import functools
@@ -27,10 +27,10 @@ DETERMINISM = 2
 def load(path: str | Path) -> Study:
     """Read a study: from the configuration that a user wrote, or from the study.json among its results.
 
-    The process keeps what it read, and reads a file again once its size, its time or its place has changed.
+    Studies are cached per process. A file is read again if its size, times or inode, or the working folder, changes.
     """
     version = ()
-    # What cannot be read is said by who reads it.
+    # `config.read` reports a file that cannot be read.
     with contextlib.suppress(OSError):
         stat = Path(path).stat()
         version = (str(Path.cwd()), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
@@ -45,7 +45,7 @@ def _loaded(path: str, _version: tuple[object, ...]) -> Study:
 def build(resolved: config.Config, file: str | Path) -> Study:
     """The study of a resolved configuration; an impossible grid is a one-line error that names `file`."""
     whole = _build(resolved, file)
-    # The part that `only` excludes has been checked at this point, under its places in the file.
+    # At this point the part that `only` excludes has been checked, too, with its keys in the file.
     return _build(config.narrowed(resolved, file), file) if "only" in resolved else whole
 
 
@@ -104,7 +104,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
 
 
 def _variant(cell: Cell, resolved: config.Config, key: str, file: str | Path) -> Variant:
-    """The variant of a cell, which its model and its tooling must have."""
+    """The variant of a cell; refused if it is unknown, or if the model or tooling cannot have it."""
     cell_variant, model = variant(cell.variant), resolved["models"][cell.model]
     if cell_variant is None:
         raise BadInput(file, key, f"unknown variant {cell.variant!r}", ALLOWED)
@@ -119,13 +119,13 @@ def _variant(cell: Cell, resolved: config.Config, key: str, file: str | Path) ->
 def _require_movable(
     block: config.Config, cell: Cell, recipe: str, resolved: config.Config, where: str, file: str | Path
 ) -> None:
-    """Refuse views of examples that have no other view: without this, a study would train first and fail then."""
+    """Refuse augmentation and remedies that the data set does not allow, before anything is trained."""
     dataset = resolved["datasets"][cell.dataset]
     if "resized_crop" in resolved["recipes"][recipe] and not keeps_originals(dataset):
         problem = f"recipe {recipe!r} has resized_crop, and data set {cell.dataset!r} keeps no originals"
         raise BadInput(file, f"{where}.recipe", problem, "stored_size: original")
     views = block.get("remedies", ())
-    # What is seen of an original is 7/8 of its shorter side, so it can move by a fourteenth of itself.
+    # The crop of an original is 7/8 of its shorter side, so it can shift by 1/14 of its own size.
     most = dataset["image_size"] // 14 if keeps_originals(dataset) else math.inf
     if far := [name for name in views if reach(name) > most]:
         problem = f"found {', '.join(far)}, and data set {cell.dataset!r} keeps originals"
@@ -143,7 +143,7 @@ def _require_movable(
 
 
 def _require_bases(study: Study, file: str | Path) -> None:
-    """Refuse a base that is no run of the grid, or that starts from another base itself."""
+    """Refuse a base that is not a run of the grid, or that itself starts from a base."""
     known = {cell for cell in study.cells if not study.is_program(cell) and study.base(cell.model) is None}
     for model in dict.fromkeys(cell.model for cell in study.cells):
         base = study.base(model)
@@ -153,7 +153,7 @@ def _require_bases(study: Study, file: str | Path) -> None:
 
 
 def _together(cells: Collection[Cell]) -> list[Cell]:
-    """Cells of one task on one tooling one after another, whichever blocks they are in; otherwise in their order."""
+    """The cells in their order, except that those of one task, and of one task on one tooling, are adjacent."""
     first: dict[tuple[str, ...], int] = {}
     for place, cell in enumerate(cells):
         for part in (cell[:2], cell[:3]):
@@ -179,7 +179,7 @@ def _require_gpus(study: Study, file: str | Path) -> None:
 
 
 def _require_networks(study: Study, file: str | Path) -> None:
-    """What `overhead.except` takes out is there, and something is left."""
+    """Refuse an `overhead.except` that names an unknown model or leaves no network."""
     block = study.config.get("overhead", {})
     for hardware, models in block.get("except", {}).items():
         for model in models:
@@ -210,14 +210,14 @@ def _figures_of(grid: Grid, excluded: Mapping[str, Collection[Cell]], file: str 
     for number, kind in enumerate(requested or ()):
         if kind not in figures:
             raise BadInput(file, f"figures[{number}]", f"found {kind!r}", f"allowed: {', '.join(sorted(figures))}")
-        # The part that `only` leaves of a grid need not have data for every requested figure.
+        # A grid that `only` narrows may lack the data for a requested figure.
         if not figures[kind] and "only" not in grid.config:
             raise BadInput(file, "figures", f"the grid has no data for {kind!r}", f"it needs {KINDS[kind].needs}")
     return tuple(itertools.chain.from_iterable(figures[kind] for kind in (figures if requested is None else requested)))
 
 
 def _figures(name: str, grid: Grid) -> Iterator[Figure]:
-    """The figures of a kind: one of all cells that it shows, or one for each part of them."""
+    """The figures of a kind: one for all cells that it shows, or one for each part if the kind has a `split`."""
     kind = KINDS[name]
     parts: dict[str, list[Subject]] = {}
     for cell in kind.shows(grid):

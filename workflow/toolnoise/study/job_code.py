@@ -1,6 +1,6 @@
-"""The functions that do jobs, by the verbs of the command line, and the code that makes each job's outcome.
+"""The functions that do jobs, by the verbs of the command line, and the code that each job's outcome depends on.
 
-Light: the Snakefile reads this module, and a function is imported when its job runs.
+Imports nothing heavy, because the Snakefile reads this module: a job's function is imported when the job runs.
 """
 
 import functools
@@ -16,7 +16,7 @@ from toolnoise.datasets.readers import READERS
 from toolnoise.study import expected, figure_kinds
 from toolnoise.study.figure_kinds import KINDS
 
-# In the order of the data.
+# In the order of the data flow.
 JOBS = {
     "fetch": "toolnoise.datasets.fetching:fetch",
     "prepare": "toolnoise.datasets.preparation:prepare",
@@ -60,9 +60,9 @@ JUDGED = ("stability", "runs", "overhead", "remedies", "counts", "kernels", "ide
 
 
 def perform(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any] | None:
-    """Do a job; return what was observed of the machine, if a framework took part.
+    """Do a job; return the observed properties of the machine if the job used a framework.
 
-    `files` are its inputs, its outputs and what is aside, by argument.
+    `files` maps arguments to the inputs, the outputs, and the files that change no outcome.
     """
     values = {name: value for name, value in parameters.items() if name != "keys"}
     if "spec" in values:
@@ -71,7 +71,7 @@ def perform(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, An
 
 
 def _implied(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any]:
-    """What follows from the parameters, and is not among them."""
+    """Further arguments, which follow from the parameters."""
     if verb == "collect":
         if parameters["kind"] not in expected.METRICS:
             raise BadInput("command line", "--kind", f"found {parameters['kind']!r}", ", ".join(expected.METRICS))
@@ -91,26 +91,26 @@ def _implied(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, A
 
 
 def claims_with_those_of_papers(own: list[dict[str, Any]], papers: dict[str, Any]) -> list[dict[str, Any]]:
-    """The papers' claims, then these. Statements of earlier versions have the papers', too: each claim counts once."""
+    """The papers' claims, then the study's own. Statements of earlier versions list both; each claim counts once."""
     known = {name: {"name": name, **claim} for name, claim in papers.items()}
     return list((known | {claim["name"]: claim for claim in own}).values())
 
 
 @functools.cache
 def function_of(verb: str) -> JobFunction:
-    """The function that does the jobs of a verb, imported."""
+    """Import and return the function that does the jobs of a verb."""
     module, _, name = JOBS[verb].partition(":")
     return JobFunction.of(getattr(importlib.import_module(module), name))
 
 
 def modules(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
-    """The modules that make a job's outcome: an engine and a model's builder, too, where it has a spec."""
+    """The modules that a job's outcome depends on; with a spec, also the engine and the model's builder."""
     named = code_digest.named_by(Spec.read(parameters["spec"])) if "spec" in parameters else ()
     return (JOBS[verb].partition(":")[0], *named, *_further(verb, parameters))
 
 
 def _further(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
-    """Those that its parameters name in other ways."""
+    """The further modules that follow from the parameters."""
     if verb == "prepare":
         return (READERS[parameters["entry"]["reader"]].partition(":")[0],)
     if verb == "collect":
@@ -119,7 +119,7 @@ def _further(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
         return tuple(map(_columns, JUDGED))
     if verb == "render":
         return code_digest.imports_of(figure_kinds.notebook_of(parameters["notebook"]))
-    # It shows categories.
+    # The report shows the categories of figures.
     return (figure_kinds.__name__,) if verb == "report" else ()
 
 
@@ -146,10 +146,10 @@ def files(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
 
 
 def digest(verb: str, parameters: dict[str, Any]) -> str:
-    """The digest of all the code and the files of the repository that a job is made by."""
+    """The digest of all code and files of the repository that a job's outcome depends on."""
     return code_digest.digest(*modules(verb, parameters), files=files(verb, parameters))
 
 
 def digests_of_sources(verb: str, parameters: dict[str, Any]) -> dict[str, str]:
-    """The SHA-256 of each of these files, by its path."""
+    """The SHA-256 of each of these files, by path."""
     return code_digest.sources(*modules(verb, parameters), files=files(verb, parameters))

@@ -1,6 +1,6 @@
 """Path patterns that more than one module uses.
 
-The parts of metric files are in `expected`.
+The patterns for the parts of metric files are in `expected`.
 """
 
 STUDY = "results/{study}/study.json"
@@ -39,14 +39,14 @@ PROFILE_RECORD = PROFILE + ".json"
 COLLECTED = "results/{study}/metrics/{file}.csv"
 FILE_OF = {"counts": "data"}
 
-# The verdicts on claims, from these.
+# The verdicts on claims, judged on these files.
 CLAIMS = "results/{study}/metrics/claims.csv"
 
 FIGURE = "results/{study}/figures/{figure}"
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
-# The study's page; a cell's page, and two examples that its runs answer differently, for the study's page.
+# The study's page; a cell's page; and, for the study's page, two examples on which the cell's runs disagree.
 PAGE = "results/{study}/index.html"
 PAGE_CELL = "results/{study}/page/" + CELL + ".html"
 PAGE_EXAMPLES = "results/{study}/page/" + CELL + ".json"
-# Snakemake's own report, if somebody asks for it.
+# Snakemake's own report, made only on request.
 REPORT = "results/{study}/report.html"

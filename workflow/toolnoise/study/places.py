@@ -1,4 +1,4 @@
-"""The places of a study at which there is a job of a kind: plain questions to a study that several modules ask."""
+"""The places of a study that have jobs of some kind: simple queries that several modules use."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,24 +13,24 @@ from toolnoise.study.study import Study
 
 
 def from_files(study: Study) -> list[Dataset]:
-    """Data sets that are made of files."""
+    """Data sets that are read from files."""
     return [Dataset(name) for name in study.datasets if sources.sources(study.config["datasets"][name])]
 
 
 def prepared(study: Study) -> list[Dataset]:
-    """Data sets that a reader prepares; the others come with what training programs leave."""
+    """Data sets that a reader prepares; the others come from the outputs of training programs."""
     left = left_by_programs(study)
     return [place for place in map(Dataset, study.datasets) if place not in left]
 
 
 def left_by_programs(study: Study) -> list[Dataset]:
-    """Data sets that come with what training programs leave."""
+    """Data sets that come from the outputs of training programs."""
     readers = {name: study.config["datasets"][name]["reader"] for name in study.datasets}
     return [Dataset(name) for name, reader in readers.items() if reader == programs.READER]
 
 
 def with_named_classes(study: Study) -> list[Dataset]:
-    """Data sets whose classes are shown by name, where only their files may have the names."""
+    """Data sets whose classes are shown by name, if only their files may contain the names."""
     by_class = (figure for figure in study.figures if "labels" in KINDS[figure.notebook].also)
     shown = {dataset for figure in by_class for _, dataset in figure.tasks}
     unnamed = {name for name in shown if "classes" not in study.config["datasets"][name]}
@@ -48,7 +48,7 @@ def of_programs(study: Study) -> list[Cell]:
 
 
 def scored_by_programs(study: Study, scored: bool = True) -> list[Cell]:
-    """Cells of training programs whose runs leave scores of classes, or those whose runs leave something else."""
+    """Cells of training programs whose runs output class scores; with `scored=False`, the other cells of programs."""
     return [cell for cell in of_programs(study) if (programs.outcome(study.config, cell.model) in SCORED) == scored]
 
 
@@ -58,7 +58,7 @@ def of_language(study: Study) -> list[Cell]:
 
 
 def own_models(study: Study) -> list[Variants]:
-    """Tasks on toolings whose network a builder of the study's own builds."""
+    """Tasks on toolings whose network is built by the user's own code."""
     tasks = dict.fromkeys(Variants(*cell[:3]) for cell in built(study))
     return [place for place in tasks if is_own(study.config["models"][place.model])]
 
@@ -69,6 +69,6 @@ def runs_of(study: Study, cells: Iterable[Cell]) -> Iterator[Training]:
 
 
 def runs_of_programs(study: Study, adopted: bool = False) -> Iterator[Training]:
-    """Runs of training programs, or those that were there before the study."""
+    """Runs of training programs that the study starts; with `adopted`, runs that existed before the study."""
     cells = of_programs(study)
     return runs_of(study, [cell for cell in cells if ("adopted" in study.config["models"][cell.model]) == adopted])

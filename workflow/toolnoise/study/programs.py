@@ -1,6 +1,6 @@
 """Existing training programs in a study: models with a command, on toolings and data sets that belong to them.
 
-A program has no recipe, and its tooling runs nothing but programs. Its data set is what its outcomes bring.
+A program has no recipe, and its tooling runs nothing but programs. Its data set comes from its outputs.
 """
 
 import os
@@ -13,14 +13,14 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.formulas.outcomes import LOGITS
 
-# The engine of toolings for programs, and the reader of data sets that come with their outcomes.
+# The engine of toolings for programs, and the reader of data sets that come from their outputs.
 ENGINE, READER = "command", "outcome"
 BELONGING = {"hardware": ("engine", ENGINE), "datasets": ("reader", READER)}
 # The recipe in the spec of a run: the program has its own.
 RECIPE = {"name": "program"}
-# On a CPU the number of threads decides bits, and libraries would otherwise take all cores.
+# On a CPU the number of threads influences bits, and without a limit libraries use all cores.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-# What a model is, each with the keys that it may have.
+# The kinds of models, each with its optional keys.
 KEYS = {
     "builder": ("options", "base"),
     "command": ("sources", "deterministic", "outcome", "limit"),
@@ -31,12 +31,12 @@ Models = dict[str, dict[str, Any]]
 
 
 def is_program(model: Mapping[str, Any]) -> bool:
-    """Whether a model is not built here: the command of a training program, or runs that were there before."""
+    """Whether a model is not built here: it is the command of a training program, or runs that already existed."""
     return "command" in model or "adopted" in model
 
 
 def outcome(config: Mapping[str, Any], model: str) -> str:
-    """What the runs of a model leave; networks that are built here leave logits."""
+    """The kind of outcome of a model's runs; networks that are built here output logits."""
     return config["models"][model].get("outcome", LOGITS)
 
 
@@ -71,7 +71,7 @@ def _complete(model: dict[str, Any], at: str, file: str | Path) -> None:
 
 
 def of_block(block: Mapping[str, Any], models: Models, where: str, file: str | Path) -> list[str]:
-    """The models of a block if they are training programs; a block has only these, or none."""
+    """The training programs of a block; refuse a block that also has other models."""
     programs = [name for name in block["models"] if is_program(models[name])]
     if programs and len(programs) < len(block["models"]):
         problem = f"{', '.join(programs)} beside networks that are built here"
@@ -80,7 +80,7 @@ def of_block(block: Mapping[str, Any], models: Models, where: str, file: str | P
 
 
 def require_fitting(config: Mapping[str, Any], file: str | Path) -> None:
-    """Refuse blocks that mix programs with what does not belong to them, and name what does."""
+    """Refuse programs with toolings, data sets or keys of built networks, the reverse, and programs in `overhead`."""
     for number, block in enumerate(config["grid"]):
         where = f"grid[{number}]"
         programs = of_block(block, config["models"], where, file)
@@ -106,7 +106,7 @@ def require_fitting(config: Mapping[str, Any], file: str | Path) -> None:
 
 
 def require_variables(models: Models, names: Iterable[str], file: str | Path) -> None:
-    """Refuse a command of these programs that names a variable which the environment lacks."""
+    """Refuse a command of these models that uses an environment variable which is not set."""
     for name in dict.fromkeys(names):
         texts = [models[name].get(key, "") for key in ("command", "deterministic")]
         command_words.variables(texts, f"{file}: models.{name}.command")
@@ -115,7 +115,7 @@ def require_variables(models: Models, names: Iterable[str], file: str | Path) ->
 def require_separable(
     model: Mapping[str, Any], name: str, varying: tuple[str, ...], key: str, file: str | Path
 ) -> None:
-    """Refuse a variant of single sources that a program cannot separate from others."""
+    """Refuse a variant whose sources a program cannot vary separately from others."""
     if "bit" in varying:
         raise BadInput(file, key, f"found a moved bit for the training program {name!r}", "variants without bit")
     if "data" in varying and "adopted" not in model:
@@ -133,12 +133,12 @@ def require_separable(
 
 
 def thread_variables(tooling: Mapping[str, Any]) -> dict[str, str]:
-    """The variables that a tooling sets and a statement records."""
+    """The environment variables that limit the threads of a program on a CPU; a statement records them."""
     return dict.fromkeys(THREADS, str(tooling["threads"])) if tooling["accelerator"] == "cpu" else {}
 
 
 def interpreter_variables(tooling: Mapping[str, Any]) -> dict[str, str]:
-    """The variables by which a program finds its own interpreter; none without a `python`."""
+    """The environment variables by which a program finds its interpreter; none if the tooling has no `python`."""
     if "python" not in tooling:
         return {}
     python = Path(tooling["python"]).absolute()

@@ -1,4 +1,4 @@
-"""The numbers that the papers print, and which of a study's cells and networks they can be compared with.
+"""The numbers that the papers print, and the cells and networks of a study that they can be compared with.
 
 resources/published.csv has each number as it was printed, its unit, its runs and its divisor (ddof 1 is n - 1; empty if
 unknown), the evidence for it ([P]aper's text, authors' [C]ode, [R]eplication, public [W]eb page, [D]erived), the
@@ -16,19 +16,19 @@ from toolnoise.base.program import path_of
 from toolnoise.study.cells import Cell, Variants
 
 FILE = path_of("resources/published.csv")
-SOURCES = FILE.with_name("published-sources.csv")  # of Summers & Dinneen and their replication: each source alone
-SOURCES_MODEL = "resnet14"  # the model of most of those numbers
-IDENTICAL = FILE.with_name("published-identical.csv")  # of Pham et al.: the headlines of identical runs
-REMEDIES = FILE.with_name("published-remedies.csv")  # of Summers & Dinneen: the noise that remains with a remedy
+SOURCES = FILE.with_name("published-sources.csv")  # Summers & Dinneen and their replication: each source alone
+SOURCES_MODEL = "resnet14"  # the model of most numbers of single sources
+IDENTICAL = FILE.with_name("published-identical.csv")  # Pham et al.: the main numbers of identical runs
+REMEDIES = FILE.with_name("published-remedies.csv")  # Summers & Dinneen: the noise that remains with a remedy
 SCALES = {"percent": 100, "points": 100, "ratio": 1, "examples": 1, "classes": 1, "nats": 1}
-LARGEST, SMALLEST = "largest", "smallest"  # in the column `group`: of all classes, or of all networks
-ACCELERATOR = "gpu"  # of every tooling with a number of Zhuang et al.
-# The variants of a study that a variant of Zhuang et al. can be compared with, the first first. Their code fixes
-# augmentation in every variant and their networks have no dropout: their ALGO varies init and shuffle.
+LARGEST, SMALLEST = "largest", "smallest"  # values of the column `group`: over all classes, or over all networks
+ACCELERATOR = "gpu"  # the kind of accelerator of all numbers of Zhuang et al.
+# The variants of a study that a variant of Zhuang et al. can be compared with, in order of preference. Their code
+# fixes augmentation in every variant and their networks have no dropout: their ALGO varies init and shuffle.
 VARIANTS = {"algo_impl": ("algo_impl", "init+shuffle+impl"), "algo": ("algo", "init+shuffle"), "impl": ("impl",)}
-# What the runs of a cell are put into a ratio over.
+# The variants that are denominators of ratios.
 DENOMINATORS = (VARIANTS["algo_impl"], VARIANTS["algo"])
-OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # of figures 8 and 9
+OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # the settings of figures 8 and 9
 
 
 class Number(NamedTuple):
@@ -53,14 +53,14 @@ class Number(NamedTuple):
 
     @property
     def amount(self) -> float:
-        """The value in the unit of metric files; an SD with the divisor n - 1."""
+        """The value in the unit of metric files; SDs are converted to the divisor n - 1."""
         amount = float(self.value) / SCALES[self.unit]
         runs = int(self.n_runs or 0)
         return amount * math.sqrt(runs / (runs - 1)) if self.ddof == "0" else amount
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The variants of a study that it can be compared with; all, if its own is not stated."""
+        """The variants of a study that it can be compared with; all of them if the number states no variant."""
         return VARIANTS[self.variant] if self.variant else tuple(name for names in VARIANTS.values() for name in names)
 
 
@@ -84,7 +84,7 @@ def timed() -> frozenset[str]:
 
 
 def remedy(number: Number) -> str:
-    """The remedy of a number of `REMEDIES`, under its name in metric files."""
+    """The remedy of a number from `REMEDIES`, by its name in metric files."""
     return number.item.partition("/")[2].replace("snapshot5", "snapshots").replace("_", "+").replace("crop", "crops")
 
 
@@ -94,10 +94,10 @@ def with_batch_norm(cell: Cell) -> Cell:
 
 
 def comparisons(place: Variants, cells: Collection[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    """Which cells are put into a ratio: every numerator, a cell of the task on the tooling, with its denominator.
+    """The ratios of a task on a tooling: each numerator, which is a cell of this place, with its denominator.
 
-    Each variant is compared with ALGO+IMPL and with ALGO, or the authors' own, and M-bn with M. Both share task,
-    tooling and seeds, so most of their runs share their draws. The ratios of a model need no run of M-bn.
+    Each variant is compared with ALGO+IMPL and with ALGO (or the authors' versions), and M-bn with M. Both cells share
+    data set and tooling, and mostly seeds, so most runs share their draws. The ratios of M need no run of M-bn.
     """
     beside = [cell for cell in cells if cell[:3] == place]
     for variants in DENOMINATORS:

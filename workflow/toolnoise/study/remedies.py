@@ -1,9 +1,9 @@
-"""Remedies for noise, by name: the set that a run's prediction of an image is averaged over.
+"""Remedies for noise, by name: each averages a run's prediction of an image over a set.
 
-A remedy is a set of views of the image (shifted, mirrored or both); or `snapshots`, the weights at the end of each of
-the run's cosine cycles; or both, as in `snapshots+flip`. Every set includes the original image. The sets are Summers &
-Dinneen's (their evaluate.py): for CIFAR-10 those of 25 and 81 crops, for MNIST 9, for ImageNet 9 that are 16 pixels
-apart, the corners and middles of 256. Nothing heavy is imported: the Snakefile reads this module.
+The set has views of the image (shifted, mirrored or both); or `snapshots`, the weights at the end of each of the run's
+cosine cycles; or both, as in `snapshots+flip`. It always includes the original image. The sets come from Summers &
+Dinneen's evaluate.py: 25 and 81 crops for CIFAR-10, 9 for MNIST, and for ImageNet 9 that are 16 pixels apart (corners
+and middles of 256 pixels). Imports nothing heavy, because the Snakefile reads this module.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ SNAPSHOTS = "snapshots"  # also the suffix of a model trained for them: M-snapsh
 
 
 def reach(name: str) -> int:
-    """The most pixels by which a set of views shifts an image."""
+    """The largest shift in a set of views, in pixels."""
     return max(max(abs(view.down), abs(view.right)) for view in SETS[name])
 
 

@@ -1,17 +1,17 @@
-"""Reading a run's outputs: record, weights and history; a damaged one is a one-line error.
+"""Reads a run's outputs: record, weights and history; a damaged file causes a one-line error.
 
-A run may also keep weights on its way: after each cycle, and after steps 1, 2, 4, 8, ...
+A run may also keep weights during training: after each cycle, and after steps 1, 2, 4, 8, ...
 
-Cycles are equal parts of a training, in each of which the learning rate falls to 0. The weights after every cycle but
-the last are a run's snapshots; those after the last are its final weights. A diverged run has the snapshots of the
-cycles completed before.
+Cycles are equal parts of a training; in each, the learning rate falls to 0. The weights after every cycle but the last
+are the run's snapshots; those after the last cycle are its final weights. A diverged run has the snapshots of the
+completed cycles.
 
-Recorded steps are before training, after steps 1, 2, 4, 8, ..., and at the end; weights and test logits are kept. A
-recipe asks for them with `record_steps`. Two runs from equal starts can then be compared while they diverge, on a scale
-on which growth by a power of the number of steps is a straight line.
+If the recipe has `record_steps`, weights and test logits are recorded before training, after steps 1, 2, 4, 8, ..., and
+at the end. Two runs from equal starts can then be compared while they move apart. On a logarithmic scale of steps,
+growth by a power of the number of steps is a straight line.
 
-In a file, what was kept of a tensor is stacked in one array under the tensor's path and a mark. No path ends like one,
-because no tensor has an empty name. Logits are under `logits` and the mark: every path begins with the name of a layer.
+In the file, the kept copies of a tensor are stacked in one array, named by the tensor's path and a mark. No path ends
+in a mark, because no tensor has an empty name. Logits are named `logits` and the mark; paths begin with a layer's name.
 """
 
 import csv
@@ -34,7 +34,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.epoch_plan import cycle_length
 from toolnoise.study.entries import records_steps
 
-# What is read of a spec, and of the record of a run.
+# The parts that are read from a spec, and from the record of a run.
 _NAMED: Shape = {"name": TEXT}
 SPEC: Shape = {
     "study_seed": INTEGER,
@@ -59,17 +59,17 @@ RUN: Shape = {
     "observed?": {"versions?": {"*": TEXT}, "build?": {"cuda_version?": TEXT, "cudnn_version?": TEXT, "*": ANYTHING}},
 }
 WANTED = "the record that train wrote"
-# The columns of a history that have numbers, in the form that Python writes.
+# The numeric columns of a history, in the form that Python writes.
 NUMBERS = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "seconds")
 DIGESTS = ("weights_sha256", "tensors_sha256", "draws_sha256")
-TENSOR_DIGITS = 12  # of a tensor's digest, in the history
-# No loss of float32 logits is as large, unless it is infinite.
+TENSOR_DIGITS = 12  # the length of a tensor's digest in the history
+# Every finite loss of float32 logits is smaller.
 LARGEST = 1e40
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)|nan", re.ASCII)
-# The marks of what was kept after cycles and after steps.
+# The marks of arrays kept after cycles and after steps.
 OF_CYCLES, OF_STEPS = "/", "//"
 LOGITS = "logits"
-# After the name of what the training program of a run left besides its weights. No path of a tensor ends like this.
+# The suffix of a training program's outputs other than weights. No path of a tensor ends in it.
 OUTCOME = ":"
 
 
@@ -79,7 +79,7 @@ def snapshot_epochs(recipe: Mapping[str, Any], epochs: int) -> list[int]:
 
 
 def packed_weights(snapshots: Sequence[Mapping[str, np.ndarray]], mark: str = OF_CYCLES) -> dict[str, Rows]:
-    """Kept weights as the arrays of a file, written row by row and never held in memory as such."""
+    """The kept weights as arrays for a file. They are written row by row; no stacked array is held in memory."""
     first = snapshots[0] if snapshots else {}
     return {
         path + mark: Rows((len(snapshots), *tensor.shape), tensor.dtype, [snapshot[path] for snapshot in snapshots])
@@ -88,18 +88,18 @@ def packed_weights(snapshots: Sequence[Mapping[str, np.ndarray]], mark: str = OF
 
 
 def unpacked_weights(packs: Mapping[str, np.ndarray], mark: str = OF_CYCLES) -> list[dict[str, np.ndarray]]:
-    """The kept weights in such arrays, as views of them."""
+    """The kept weights as views of such arrays."""
     kept = min(map(len, packs.values()), default=0)
     return [{name.removesuffix(mark): pack[number, ...] for name, pack in packs.items()} for number in range(kept)]
 
 
 def recording_steps(last: int) -> list[int]:
-    """The numbers of steps after which a run of `last` steps records itself."""
+    """The numbers of steps after which a run of `last` steps records weights and logits."""
     return [0, *(2**power for power in range(last.bit_length()) if 2**power < last), last]
 
 
 def recorded_steps(record: Mapping[str, Any]) -> list[int]:
-    """The steps that the run of this record has recorded: those of its recipe, up to its last epoch."""
+    """The steps that the run of this record has recorded: those of its recipe, up to the run's last epoch."""
     recipe = record["spec"]["recipe"]
     if not records_steps(recipe):
         return []
@@ -108,7 +108,7 @@ def recorded_steps(record: Mapping[str, Any]) -> list[int]:
 
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
-    """Digest of each tensor's bytes, in order, and of all of them."""
+    """The digest of all tensors together, and the digest of each tensor's bytes, in order."""
     tensors = [hashlib.sha256(np.ascontiguousarray(tensor).data).hexdigest() for tensor in weights.values()]
     return hashlib.sha256("".join(tensors).encode()).hexdigest(), tensors
 
@@ -121,7 +121,7 @@ class Run(NamedTuple):
 
     @property
     def spec(self) -> Spec:
-        """What it was trained from."""
+        """The spec that the run was trained with."""
         return Spec.read(self.record["spec"])
 
     @property
@@ -158,7 +158,7 @@ class Run(NamedTuple):
             steps = recorded_steps(self.record)
         except KeyError as error:
             raise BadInput(self.folder / "run.json", error.args[0], "no such key", WANTED) from None
-        # The data set has the number of examples and of classes.
+        # The shape of the logits is taken as stored: the record lacks the numbers of examples and classes.
         logits = packs.get(LOGITS + OF_STEPS, np.empty(1))
         sizes = {path: tensor.shape for path, tensor in final.items()} | {LOGITS: logits.shape[1:]}
         return dict(zip(steps, self._unpacked(packs, OF_STEPS, len(steps), sizes), strict=True))
@@ -166,7 +166,7 @@ class Run(NamedTuple):
     def _unpacked(
         self, packs: dict[str, np.ndarray], mark: str, kept: int, sizes: dict[str, tuple[int, ...]]
     ) -> list[dict[str, np.ndarray]]:
-        """What was kept of tensors of these names and sizes, so many times; other arrays are refused."""
+        """The `kept` copies of tensors of these names and sizes; other arrays are refused."""
         wanted = {name + mark: (kept, *shape) for name, shape in sizes.items()} if kept else {}
         stored = {name: pack.shape for name, pack in packs.items()}
         for name in dict.fromkeys((*wanted, *stored)):
@@ -176,7 +176,7 @@ class Run(NamedTuple):
         return unpacked_weights(packs, mark)
 
     def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], ...]:
-        """The final tensors, the snapshots of each, and what was recorded of each after some steps."""
+        """The final tensors, the stacked snapshots of each, and the stacked recordings of each after steps."""
         stored = read_npz(self.folder / "weights.npz", mapped)
         tensors = {name: tensor for name, tensor in stored.items() if not name.endswith(OUTCOME)}
         for name, tensor in tensors.items():

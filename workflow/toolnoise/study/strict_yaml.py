@@ -1,9 +1,8 @@
-"""YAML read strictly: what a file says is what is read, or the line is refused.
+"""Reads YAML strictly: a value is read as it is written, or its line is refused.
 
 YAML 1.1, which PyYAML reads, changes values silently: 010 is 8, 1:20 is 80, 1_000 is 1000, `no` is false, 1e3 is text.
-Here a number is read as JSON writes it, with a sign, a point without digits on one side and 1e3 besides; true, false
-and null are read; everything else that YAML 1.1 or 1.2 takes for more than text is refused. Text that looks like one of
-these stands in quotes.
+Here numbers are read as in JSON, and also with a plus sign or without digits on one side of the point. true, false and
+null are read. Everything else that YAML 1.1 or 1.2 does not read as text is refused; such text must be in quotes.
 """
 
 import math
@@ -13,13 +12,13 @@ from typing import Any
 import yaml
 from yaml.composer import ComposerError
 
-# The most values in a YAML file, an alias counted as what it stands for.
+# The maximum number of values in a YAML file; an alias counts as all values that it stands for.
 MOST_VALUES = 1_000_000
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _POINT = r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)"
-# PyYAML looks for its patterns at the start of a text alone, so they have an end.
+# PyYAML only matches patterns at the start of a text, so they end in \Z.
 _FLOAT = re.compile(rf"{_POINT}([eE][-+]?[0-9]+)?\Z")
-# What other readers of YAML, or a person, may take for a number.
+# Text that other readers of YAML, or people, may take for a number.
 _LIKE_A_NUMBER = re.compile(r"[-+]?(0[oObBxX])?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9_]+)?\Z")
 _BOOLEANS = ("true", "false", "True", "False", "TRUE", "FALSE")
 _STR, _FLOAT_TAG = "tag:yaml.org,2002:str", "tag:yaml.org,2002:float"
@@ -32,7 +31,7 @@ _NUMBERS = "allowed: a number such as 8, 0.5 or 1e-3 that a float holds, or the 
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML in which nothing is lost or changed silently, and which aliases cannot make endless."""
+    """A loader that loses or changes no value silently, and limits the number of values that aliases produce."""
 
     def get_single_node(self) -> yaml.Node | None:
         node = super().get_single_node()
@@ -76,32 +75,32 @@ class _StrictLoader(yaml.SafeLoader):
                 raise ComposerError(None, None, f"key {key.value!r} is repeated", key.start_mark)
             written.add(key.value)
             if key.tag.endswith(":int"):
-                # A key is text, such as the name of a folder.
+                # Keys are text, such as the names of folders.
                 key.tag = _STR
             elif not key.tag.endswith((":str", ":merge")):
                 raise ComposerError(None, None, f"found the key {key.value}; allowed: text in quotes", key.start_mark)
         return node
 
 
-# Integers are found first. +.5 is text in PyYAML.
+# PyYAML tries integers before this pattern. Without the pattern, it reads +.5 as text.
 _StrictLoader.add_implicit_resolver(_FLOAT_TAG, _FLOAT, list("-+.0123456789"))
 
 
 class _Dumper(yaml.SafeDumper):
-    """YAML with quotes around text that would be read as a number."""
+    """A dumper that quotes text which would be read as a number."""
 
 
 _Dumper.add_implicit_resolver(_FLOAT_TAG, _LIKE_A_NUMBER, list("-+.0123456789"))
 
 
 def _is_held(text: str) -> bool:
-    """Whether a float holds the number: neither infinite, nor 0 for something else."""
+    """Whether a float holds the number, without overflow and without underflow to 0."""
     value = float(text)
     return math.isfinite(value) and (value != 0 or not re.search("[1-9]", re.split("[eE]", text)[0]))
 
 
 def _values(node: yaml.Node, known: dict[int, float]) -> float:
-    """How many values a node stands for; without end if it contains itself."""
+    """The number of values that a node stands for; infinite if it contains itself."""
     if id(node) not in known:
         known[id(node)] = math.inf
         parts = node.value if isinstance(node, yaml.CollectionNode) else ()
@@ -111,7 +110,7 @@ def _values(node: yaml.Node, known: dict[int, float]) -> float:
 
 
 def load(text: str) -> Any:
-    """Read YAML; what is wrong with it is a ValueError that says so, with its line."""
+    """Read YAML; raise a ValueError with the line and the problem if it is not allowed."""
     try:
         return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
     except yaml.reader.ReaderError as error:
@@ -124,5 +123,5 @@ def load(text: str) -> Any:
 
 
 def dump(value: Any) -> str:
-    """Write YAML that `load`, and other readers, read as it was."""
+    """Write YAML that `load` and other readers read back unchanged."""
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=110)

@@ -1,7 +1,7 @@
-"""A study: its cells and runs, their specs, its figures, and what is measured and compared of them.
+"""A study: its cells and runs, their specs, its figures, its measurements and comparisons.
 
 Pure: nothing here reads or writes, and nothing heavy is imported, because every cluster job reads the Snakefile again.
-A spec is everything that may influence a run, so its digest decides whether to train again.
+A spec has everything that may influence a run, so its digest decides whether to train again.
 """
 
 import itertools
@@ -47,11 +47,11 @@ class Figure(NamedTuple):
 class Study:
     """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe.
 
-    `draws` maps the cells with several draws of what is fixed in them to the number of draws; the seed of one of their
-    runs is draw x DRAW + seed. `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells
-    with remedies to the sets of views that their block names, `layers` maps the cells whose layers are compared to the
-    number of test examples. `tensors` maps the cells that move a bit of one tensor to its path. `folder` is where the
-    results lie, if that is not results/<name>.
+    `draws` maps cells with several draws of their fixed sources to the number of draws; the seed of such a run is
+    draw x DRAW + seed. `minutes` is the time limit of a run of each cell on a cluster. `views` maps cells with remedies
+    to the sets of views that their block names, `layers` maps cells whose layers are compared to the number of test
+    examples. `tensors` maps cells that move a bit of one tensor to that tensor's path. `folder` is the folder of the
+    results, if it is not results/<name>.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Study:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """Every two toolings under a variant in which they differ only by the implementation."""
+        """Every pair of toolings that train a task with common seeds under a variant without implementation noise."""
         seeds = self._leaving(SCORED)
         return tuple(
             Pair(first.model, first.dataset, first.hardware, second.hardware, first.variant)
@@ -86,12 +86,12 @@ class Study:
 
     @property
     def compared(self) -> tuple[Variants, ...]:
-        """Every task on a tooling that has variants to compare, or a model with batch normalisation beside it."""
+        """Every task on a tooling that has variants to compare, or whose model is the M-bn of another model M."""
         places = dict.fromkeys(Variants(*cell[:3]) for cell in self.classifying)
         return tuple(place for place in places if self.comparisons(place))
 
     def comparisons(self, place: Variants) -> tuple[tuple[Cell, Cell], ...]:
-        """The cells of a task on a tooling that are put into a ratio: each numerator with its denominator."""
+        """The ratios of a task on a tooling: each numerator's cell with its denominator's cell."""
         return tuple(comparisons(place, self.seeds))
 
     @property
@@ -102,11 +102,11 @@ class Study:
 
     @property
     def exchanged(self) -> tuple[Pair, ...]:
-        """Runs trained on the first of two toolings and predicted on the other: each of these pairs, both ways."""
+        """Each of these pairs in both orders: runs are trained on the first tooling, and predict on the other."""
         return tuple(way for pair in self.frameworks for way in (pair, pair.reversed))
 
     def growing(self) -> dict[Variants, list[tuple[Cell, Cell]]]:
-        """Each task on its reference tooling, with the cells that are compared step by step, each with its reference.
+        """Maps each task on its reference tooling to the cells that are compared step by step, each with its reference.
 
         Run by run, a cell and its reference have the same algorithmic draws. The reference of a tooling is the same
         variant on the reference tooling, which is the first of the task. The reference of emulated noise, of a
@@ -131,7 +131,7 @@ class Study:
         varying = set(variant(cell.variant).varying)
         drawn = varying.intersection(("data", *ALGORITHMIC))
         if drawn == set(ALGORITHMIC) or (cell in self.draws and not drawn):
-            # The draw of what is fixed in a run is the seed of a run of ALGO.
+            # The draw of a run's fixed sources is the seed of a run of ALGO.
             return cell._replace(variant="algo")
         return cell._replace(variant="control") if not drawn else None
 
@@ -165,13 +165,13 @@ class Study:
         return Training(**base) if base else None
 
     def of_base(self, pattern: str, model: str) -> list[str]:
-        """A path of the base of a model; none without a base."""
+        """The path of a file of a model's base, in a list; empty without a base."""
         base = self.base(model)
         return [self.path(pattern, base)] if base else []
 
     @property
     def networks(self) -> tuple[Network, ...]:
-        """The subjects of these measurements."""
+        """The networks on toolings whose cost of determinism is measured."""
         block = self.config.get("overhead", {"models": [], "hardware": []})
         networks = itertools.starmap(Network, itertools.product(block["models"], block["hardware"]))
         left_out = block.get("except", {})
@@ -184,7 +184,7 @@ class Study:
 
     @property
     def classifying(self) -> dict[Cell, tuple[int, ...]]:
-        """The cells whose runs tell classes apart, with their seeds."""
+        """The cells whose runs classify, with their seeds."""
         return self._leaving(CLASSIFYING)
 
     def is_program(self, cell: Cell | Training) -> bool:
@@ -218,7 +218,7 @@ class Study:
         return tuple(name for name, entry in self.config["hardware"].items() if emulates(entry))
 
     def synthetic(self) -> tuple[str, ...]:
-        """The data sets whose pictures are drawn."""
+        """The data sets with generated images."""
         return tuple(name for name in self.datasets if is_synthetic(self.config["datasets"][name]))
 
     def spec(self, cell: Cell, seed: int) -> Spec:
@@ -240,15 +240,15 @@ class Study:
         return {"study_seed": self.config["seed"], "seed": seed, **draw}
 
     def _leaving(self, outcomes: Collection[str]) -> dict[Cell, tuple[int, ...]]:
-        """The cells whose runs leave one of these outcomes."""
+        """The cells whose runs have one of these kinds of outcome, with their seeds."""
         return {
             cell: seeds for cell, seeds in self.seeds.items() if programs.outcome(self.config, cell.model) in outcomes
         }
 
     def _computing(self, hardware: str) -> dict[str, Any]:
-        """A tooling as far as it may influence a run: without the names that a site's scheduler has for its GPU.
+        """The entries of a tooling that may influence a run: all but the GPU model and constraint of a scheduler.
 
-        The workflow's own environment has no name, so the key is there only where a tooling names another one.
+        The workflow's own environment has no name, so the key is kept only if a tooling names another environment.
         """
         tooling = {"name": hardware, **self.tooling(hardware)}
         of_the_site = ("gpu_model", "constraint")
@@ -278,16 +278,16 @@ class Study:
         return tuple(dict.fromkeys(cell.dataset for cell in self.seeds))
 
     def runs(self, pattern: str, cell: Cell) -> list[str]:
-        """A path of every run of a cell, in the order of its seeds."""
+        """The path of a file of every run of a cell, in the order of the seeds."""
         return [self.path(pattern, cell, seed=str(seed)) for seed in self.seeds[cell]]
 
     def path(self, pattern: str, place: Place | None = None, **names: str) -> str:
-        """A path of the study, or of a part of it."""
+        """The path of a file of the study, or of one of its places."""
         path = pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
         return path.replace(f"results/{self.name}", self.folder, 1) if self.folder else path
 
     def lying_at(self, folder: Path) -> "Study":
-        """The same study, with its results in a folder of any name."""
+        """The same study, with its results in another folder."""
         return replace(self, folder=str(folder))
 
     def batch_size(self, model: str, dataset: str) -> int:

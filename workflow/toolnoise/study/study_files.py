@@ -1,10 +1,10 @@
-"""The study of a folder, found so that nobody has to type its name; and the configuration among Snakemake's words.
+"""Finds the study of the current folder, and reads the configuration in the arguments for Snakemake.
 
-Files are recognised by their text, so that a file with a syntax error is found, too, and the error is reported.
+Studies are recognised by their text, so that a file with a syntax error is found, too, and the error is reported.
 
-Snakemake's reading is not strict, so the rules read its files and values of --config again, as they are written. Of a
-file that Snakemake cannot read at all, it says only that it is wrong, or ends in a traceback: `toolnoise run` reads
-strictly before it starts it.
+Snakemake does not read strictly, so the rules read its configuration files and --config values again, as written. If
+Snakemake cannot read a file at all, it gives no reason, or a traceback. Therefore `toolnoise run` reads the files
+strictly before it starts Snakemake.
 """
 
 import argparse
@@ -18,14 +18,14 @@ from toolnoise.study import config, grid, layout, strict_yaml
 from toolnoise.study.study import Study
 
 SUFFIXES = (".yaml", ".yml")
-# Snakemake's name for it: the demo's in a clone, so any other study file counts more.
+# Snakemake's default name. In a clone it is the demo, so any other study file takes precedence.
 DEFAULT = "config.yaml"
 # A key of the outermost level: not indented in YAML, indented by one space in the JSON that is kept with results.
 _KEY = re.compile(r"^ ?[\"']?(study|grid|overhead)[\"']? *:", re.MULTILINE)
 
 
 def is_study(path: str | Path) -> bool:
-    """Whether a file is a study as somebody wrote it, or as it is kept with its results."""
+    """Whether a file is a study, as a user wrote it or as it is kept with its results."""
     if Path(path).suffix not in (*SUFFIXES, ".json"):
         return False
     try:
@@ -47,7 +47,7 @@ def to_read() -> str:
 
 
 def loaded(file: str | None) -> tuple[str, Study]:
-    """The study of a file, or else that of this folder, and its file."""
+    """The file and its study; by default those of this folder."""
     file = file or to_read()
     return file, grid.load(file)
 
@@ -66,44 +66,44 @@ def _only(files: Sequence[str], option: str) -> str:
 
 
 def require_kept(path: str, resolved: config.Config) -> None:
-    """Refuse a study.json of another configuration: Snakemake writes it again, unless it lost its record of it."""
+    """Refuse a study.json of another configuration; Snakemake keeps such a file only if it has no record of it."""
     if read_json(path) != resolved:
         problem = "is of another configuration, and Snakemake has no record of it"
         raise BadInput(path, "", problem, "remove it, and run the same command again")
 
 
-# What Snakemake is given
+# The configuration that Snakemake gets
 
 
 def require_readable(words: Sequence[str]) -> None:
-    """Refuse what the words of a command line of Snakemake give, if Snakemake would not read it as it is written."""
+    """Refuse configuration on Snakemake's command line that cannot be read strictly."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--configfile", "--configfiles", nargs="+", default=[])
     parser.add_argument("--config", "-C", nargs="*", default=[])
     try:
         given, _ = parser.parse_known_args(list(words))
     except argparse.ArgumentError:
-        # Snakemake says what it takes.
+        # Snakemake reports this error itself.
         return
     read_strictly(given.configfile, given.config)
 
 
 def read_strictly(files: Iterable[str | Path], entries: Iterable[str]) -> list[config.Config]:
-    """The contents of configuration files, and of entries KEY=VALUE, each as it is written."""
+    """The contents of configuration files and of KEY=VALUE entries, each read strictly."""
     contents = []
     for file in files:
         content = config.read_yaml(file)
         if not isinstance(content, dict):
-            # It says what a study is.
+            # This raises an error that describes a study.
             config.resolve(content, file)
         contents.append(content)
     return [*contents, *map(_entry, entries)]
 
 
 def as_written(config_of_module: config.Config, files: Iterable[str | Path]) -> config.Config:
-    """What a module is given, as the files are written from which the other workflow has read it.
+    """The configuration of a Snakemake module, read strictly from the files of the workflow that includes it.
 
-    It may be all of them, or what they have under one key. What the other workflow has changed is taken as it is.
+    A module gets the whole configuration or the value of one key. If the workflow has changed it, it is used as it is.
     """
     from snakemake.common.configfile import load_configfile
     from snakemake.utils import update_config

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES
 
-# The variants with a name of their own.
+# The variants that have their own names.
 VARIANTS = {
     "algo_impl": (*ALGORITHMIC, "impl"),
     "algo": ALGORITHMIC,
@@ -20,7 +20,7 @@ ALLOWED = (
 
 
 class Variant(NamedTuple):
-    """The sources that may vary between runs; with `bit` among them, the number of epochs before it is moved."""
+    """The sources that may vary between runs; for `bit`, also the number of epochs before it is moved."""
 
     varying: tuple[str, ...]
     bit_after: int = 0
@@ -33,7 +33,7 @@ def variant(name: str) -> Variant | None:
     *others, last = name.split("+")
     later = re.fullmatch("bit_([1-9][0-9]{0,5})", last)
     varying = (*others, "bit" if later else last)
-    # One spelling for each: known sources, in this order, once each.
+    # Each variant has one spelling: known sources, each once, in this order.
     if varying != tuple(source for source in SOURCES if source in varying):
         return None
     return Variant(varying, int(later[1]) if later else 0)

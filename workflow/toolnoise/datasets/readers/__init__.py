@@ -1,6 +1,6 @@
 """One module for each format of data sets. The schema's list of readers follows from this table."""
 
-# Each is called as function(name, entry, threads, stack) and returns a raw data set, whose files `stack` holds open. A
+# Each is called as function(name, entry, threads, stack) and returns a raw data set; `stack` keeps its files open. A
 # reader is imported only when it reads, because the Snakefile uses this table.
 READERS = {
     "celeba": "toolnoise.datasets.readers.celeba:read",

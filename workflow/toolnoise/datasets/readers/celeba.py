@@ -1,9 +1,9 @@
-"""CelebA: aligned faces, one attribute as the label or many, and sub-groups by attributes.
+"""Reads CelebA: aligned faces, one or several attributes as labels, and sub-groups by attributes.
 
 The three files are the official ones: img_align_celeba.zip (or a folder with its images), list_attr_celeba.txt and
-list_eval_partition.txt. Zhuang et al. train 40 labels, and do not name the one of their tables 3 and 5. It is
-Blond_Hair: the counts of table 3 are those of blond hair by sex in the training set, as in Sagawa et al.,
-"Distributionally robust neural networks" (2020).
+list_eval_partition.txt. Zhuang et al. train 40 labels, and do not name the label of their tables 3 and 5. It is
+Blond_Hair: table 3 has the counts of blond hair by sex in the training set, as in Sagawa et al., "Distributionally
+robust neural networks" (2020).
 """
 
 from contextlib import ExitStack
@@ -22,7 +22,7 @@ from toolnoise.formulas.outcomes import LABELS, YES_OR_NO
 
 PARTITION = {"train": "0", "validation": "1", "test": "2"}
 NOT = "not "
-EVERY = "all"  # of the attributes is a label
+EVERY = "all"  # every attribute is a label
 
 
 class Faces(NamedTuple):

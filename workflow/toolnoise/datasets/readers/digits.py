@@ -30,7 +30,7 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
 
 
 def enlarged(images: np.ndarray, side: int) -> np.ndarray:
-    """The digits with `side` pixels a side, bilinear between the middles of pixels, whole numbers from 0 to 255."""
+    """The digits at `side` x `side` pixels: bilinear between pixel centres, rounded to whole numbers from 0 to 255."""
     places = np.clip((np.arange(side) + 0.5) * SIDE / side - 0.5, 0, SIDE - 1)
     before = np.minimum(places.astype(int), SIDE - 2)
     share = places - before

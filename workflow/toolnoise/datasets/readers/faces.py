@@ -1,11 +1,11 @@
-"""Synthetic faces, drawn: the same on every machine.
+"""Draws synthetic faces, which are the same on every machine.
 
 Faces stand in for CelebA. The label is blond hair, and labels, sexes and ages are as frequent as in CelebA's training
 set (table 3 of Zhuang et al.). As in CelebA, the visible evidence differs between groups: a man's short hair covers few
 pixels, and an old person's hair turns grey, whatever its colour was.
 
-With `attributes` there are several labels, of CelebA's names: blond hair, then whether people smile, wear glasses and
-wear a hat. These are independent of one another, of sex and of age.
+With `attributes`, a face has several labels, named as in CelebA: blond hair, then whether the person smiles, wears
+glasses and wears a hat. The latter three are independent of one another, of sex and of age.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,8 +24,8 @@ TABLE_3 = {
     0: {"Male": 66874, "Female": 71629, "Young": 106558, "Old": 31945},
 }
 GROUPS = ("Male", "Female", "Young", "Old")
-# Further attributes: how many people have each, and where it covers the face by which colour: from the first to the
-# second height, and so far from the middle. The picture reaches from -1 to 1.
+# Further attributes: the share of people who have each, the upper and lower edge of the area that it covers, the half
+# width of this area, and its colour. The image spans -1 to 1.
 FURTHER = {
     "Smiling": (0.5, (0.2, 0.45), 0.35, (235, 225, 220)),
     "Eyeglasses": (0.2, (-0.25, 0.05), 0.5, (30, 30, 40)),
@@ -51,7 +51,7 @@ def read(_name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) ->
 
 
 def draw_people(part: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and groups (person x group) of `count` people, in the proportions of table 3; exact for its own count."""
+    """Labels and groups (person x group) of `count` people, in the proportions of table 3; exact for its total."""
     cells = [(label, sex) for label in (1, 0) for sex in ("Male", "Female")]
     labels, male, old = [], [], []
     for (label, sex), number in zip(cells, _shares(count, [TABLE_3[label][sex] for label, sex in cells]), strict=True):
@@ -75,13 +75,13 @@ def draw_further(part: str, count: int, names: Iterable[str]) -> dict[str, np.nd
 def draw_faces(
     part: str, labels: np.ndarray, groups: np.ndarray, size: int, further: Mapping[str, np.ndarray] | None = None
 ) -> np.ndarray:
-    """Pictures of these people: a head with hair in front of a background, in varied light."""
+    """Images of these people: a head with hair in front of a background, in varied light."""
 
     def between(low: float, high: float, what: str, *shape: int) -> np.ndarray:
         return low + (high - low) * streams.uniform(stream(part, what), (len(labels), *shape))
 
     male, old = (groups[:, GROUPS.index(group), None, None] for group in ("Male", "Old"))
-    # Coordinates from -1 to 1 over the picture; not all heads are in its middle.
+    # Coordinates from -1 to 1 over the image; not all heads are in its middle.
     axis = (2 * np.arange(size, dtype=np.float32) + 1) / size - 1
     down = axis[:, None] + between(-0.125, 0.125, "down", 1, 1)
     across = axis + between(-0.125, 0.125, "across", 1, 1)

@@ -1,6 +1,6 @@
 """An image folder, `train/<class>/*` and `test/<class>/*`, or a tar or zip of one.
 
-Classes and files are in the order of their names. The two folders may lie in a folder that holds nothing else.
+Classes and files are in the order of their names. The two folders may lie in a folder that contains nothing else.
 """
 
 from contextlib import ExitStack

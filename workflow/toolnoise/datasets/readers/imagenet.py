@@ -62,5 +62,5 @@ def _synsets(members: Members, name: str) -> dict[str, str]:
         synsets = loadmat(io.BytesIO(members[name]), squeeze_me=True, variable_names=["synsets"])["synsets"]
         leaves = synsets[synsets["num_children"] == 0]
         return {str(number): str(kind) for number, kind in leaves[["ILSVRC2012_ID", "WNID"]].tolist()}
-    except Exception as error:  # SciPy may raise anything for bytes that are no MATLAB file
+    except Exception as error:  # SciPy may raise anything for bytes that are not a MATLAB file
         raise BadInput(members.path, name, f"damaged ({error})", "MATLAB's synsets with their WNID") from None

@@ -1,4 +1,4 @@
-"""Decoding of images to pixels: by Pillow, as RGB, and at one size."""
+"""Decodes images to RGB pixels of one size with Pillow."""
 
 import io
 import struct
@@ -16,9 +16,9 @@ from toolnoise.datasets.archives import Members
 from toolnoise.datasets.prefetch import ahead
 from toolnoise.datasets.sources import keeps_originals
 
-# The formats of data sets of photographs or drawings. Each further decoder would be exposed to damaged files.
+# The usual formats of photographs and drawings. Each further decoder would be exposed to damaged files.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
-# A strip of one pixel's width would be scaled to gigabytes before its middle is cropped.
+# The largest ratio of the sides: a strip one pixel wide would be scaled to gigabytes before its middle is cropped.
 MOST_STRETCHED = 100
 DEEPER = ("I", "F")
 BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
@@ -45,7 +45,7 @@ def whole(image: Image.Image, size: int) -> Image.Image:
 
 
 def pixels_of(data: bytes, source: str | Path, name: str, fit: Callable[..., Any] = np.asarray) -> np.ndarray:
-    """The pixels of an encoded image, height x width x 3, after `fit`; errors name it by its source and its name."""
+    """The pixels of an encoded image, height x width x 3, after `fit`; errors state `source` and `name`."""
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as image:
             if image.mode.startswith(DEEPER):
@@ -61,7 +61,7 @@ class Decoder:
 
     If the data set's entry has `image_size`, `fit` brings each image to that size. If it has `stored_size` as well,
     `fit` brings each image to `stored_size`, which leaves a `margin` for choosing windows of `image_size`.
-    Originals stay as they are, and are decoded to refuse damaged ones alone; a network sees them at the size `side`.
+    Originals stay encoded, and are decoded only to refuse damaged ones; a network sees them at the size `side`.
     """
 
     def __init__(self, name: str, entry: dict[str, Any], threads: int, fit: Fit = middle) -> None:
@@ -75,7 +75,7 @@ class Decoder:
         self.margin = self.size - seen if seen else 0
 
     def decode(self, members: Members, names: Sequence[str]) -> Iterator[Any]:
-        """The pixels of each named image, height x width x 3; of an original its bytes, height and width."""
+        """The pixels of each named image, height x width x 3; for an original, its bytes, height and width."""
         decoded = ahead(lambda name: self._decode(members, name), names, self.threads)
         with progress(f"decoding {members.path.name}", len(names), "images") as bar:
             for name, image in zip(names, decoded, strict=True):

@@ -1,8 +1,8 @@
 """A user's own arrays: in an .npz file, or in a folder of .npy files, which may be larger than memory.
 
-With `outcome: tokens` the images are tokens, segment x position, and the labels the token that follows each. With
-`outcome: masks` the labels are those of pixels. With `outcome: labels` they are 0 or 1, example x label, and an array
-`asked` names the labels.
+With `outcome: tokens`, images are tokens, segment x position, and each label is the token that follows.
+With `outcome: masks`, each pixel has a label. With `outcome: labels`, labels are 0 or 1, example x label, and an array
+`asked` names them.
 """
 
 from contextlib import ExitStack

@@ -1,9 +1,9 @@
 """Originals in prepared data (`stored_size: original`): a box of each is decoded and resized when a step needs it.
 
-Boxes are top, left, height and width in whole pixels, by the laws of TensorFlow's Model Garden from the image's height
-and width. They are drawn from the integers of a stream by operations that IEEE 754 rounds in one way only. Resizing is
-the Model Garden's, too, bilinear between the four nearest pixels: a sum of whole numbers, rounded once. So a picture's
-bits depend on its file, its box and the decoder in Pillow, and on nothing else.
+A box is top, left, height and width in whole pixels, by the rules of TensorFlow's Model Garden for the image's height
+and width. Boxes are drawn from the integers of a stream by operations whose rounding IEEE 754 fixes. Resizing follows
+the Model Garden, too: bilinear between the four nearest pixels, as a sum of whole numbers that is rounded once. So the
+bits of an image depend only on its file, its box and Pillow's decoder.
 """
 
 import os
@@ -18,17 +18,17 @@ from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.prefetch import ahead
 
-# Each part of an epoch that is read ahead is decoded by so many threads, if there are as many processors.
+# The threads that decode each part of an epoch ahead; at most one per available CPU.
 THREADS = min(8, len(os.sched_getaffinity(0)))
-# After so many boxes that do not fit, the whole image is taken.
+# After this many boxes that do not fit, the whole image is used.
 ATTEMPTS = 100
 
 
 @dataclass(frozen=True)
 class Originals:
-    """Encoded images in place of the array of their middles, [N, side, side, 3].
+    """Encoded images that stand in for the array of their middles, [N, side, side, 3].
 
-    Those of image i are `stored[stops[i] - lengths[i] : stops[i]]`, and `sizes[i]` is its height and width.
+    The bytes of image i are `stored[stops[i] - lengths[i] : stops[i]]`, and `sizes[i]` is its height and width.
     """
 
     stored: np.ndarray
@@ -41,12 +41,12 @@ class Originals:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the array."""
+        """The shape of the array that they stand in for."""
         return len(self.stops), self.side, self.side, 3
 
     @property
     def nbytes(self) -> int:
-        """The bytes that are stored."""
+        """The number of stored bytes."""
         return int(self.lengths.sum())
 
     def __getitem__(self, which: np.ndarray | slice) -> "Originals":
@@ -56,23 +56,23 @@ class Originals:
         return (self.stored[stop - length : stop] for stop, length in zip(self.stops, self.lengths, strict=True))
 
     def middles(self, down: int, right: int) -> np.ndarray:
-        """The box of each image's middle, moved by so many of the array's pixels."""
+        """The box of each image's middle, shifted by this many pixels of the array."""
         boxes = middle_boxes(self.sizes)
-        # To the nearest whole pixel of the original, and never beyond its edge.
+        # Shift to the nearest whole pixel of the original, and never beyond its edge.
         shifts = np.rint(np.outer(boxes[:, 2] / self.side, (down, right))).astype(boxes.dtype)
         boxes[:, :2] = np.clip(boxes[:, :2] + shifts, 0, self.sizes - boxes[:, 2:])
         return boxes
 
     def astype(self, dtype: type) -> np.ndarray:
-        """The array."""
+        """The array that they stand in for, decoded."""
         return self.seen(middle_boxes(self.sizes)).astype(dtype, copy=False)
 
     def drawn(self, law: Mapping[str, Any], stream: Callable[[int], int]) -> np.ndarray:
-        """A box of each image, [N, 4], drawn by the law of a recipe from a stream for each attempt."""
+        """A box of each image, [N, 4], drawn by a recipe's `law`, with one stream per attempt."""
         return drawn_boxes(law, self.sizes, stream)
 
     def seen(self, parts: np.ndarray) -> np.ndarray:
-        """A box of each image at the size that a network sees, float32 from 0 to 255."""
+        """The given box of each image, at the size that a network sees, float32 from 0 to 255."""
         pictures = np.empty(self.shape, np.float32)
         images = zip(self, self.sizes, parts.reshape(-1, 4), strict=True)
         for place, pixels in enumerate(ahead(lambda image: self._picture(*image), images, THREADS)):
@@ -80,7 +80,7 @@ class Originals:
         return pictures
 
     def _picture(self, encoded: np.ndarray, size: np.ndarray, box: np.ndarray) -> np.ndarray:
-        # Pillow takes longer to import than all else that reads prepared data.
+        # Importing Pillow takes longer than importing everything else that reads prepared data.
         from toolnoise.datasets.readers.images import pixels_of
 
         pixels = pixels_of(encoded.tobytes(), self.file, "an image")
@@ -105,15 +105,15 @@ def read_originals(path: str | Path, part: str, arrays: Mapping[str, np.ndarray]
 
 
 def resized(pixels: np.ndarray, box: np.ndarray, side: int) -> np.ndarray:
-    """A box of an image at another size, float32; mirrored before if its width is negative."""
+    """A box of an image, resized to `side` x `side`, float32; mirrored first if its width is negative."""
     top, left, height, width = map(int, box)
     part = pixels[top : top + height, left : left + abs(width)][:, :: np.sign(width)]
-    # At most 255 x 4096 x 4096, which 32 bits hold.
+    # The sums are at most 255 x 4096 x 4096, which fits into 32 bits.
     return (_between(_between(part, 0, side), 1, side) / side**2).astype(np.float32)
 
 
 def _between(pixels: np.ndarray, axis: int, side: int) -> np.ndarray:
-    """`side` times the values at `side` places along an axis, the first at its first pixel."""
+    """The values at `side` places along an axis, multiplied by `side`; the first place is the first pixel."""
     length = pixels.shape[axis]
     before, rest = np.divmod(np.arange(side) * length, side)
     rest = rest.astype(np.uint32).reshape(-1, *[1] * (2 - axis))
@@ -125,20 +125,20 @@ def _between(pixels: np.ndarray, axis: int, side: int) -> np.ndarray:
 
 
 def middle_boxes(sizes: np.ndarray) -> np.ndarray:
-    """For testing: the square in the middle, 224/256 of the shorter side."""
+    """The boxes for testing: the square in the middle, 224/256 of the shorter side."""
     side = np.maximum(1, sizes.min(axis=1, keepdims=True) * 7 // 8)
     return np.concatenate([(sizes - side + 1) // 2, side, side], axis=1)
 
 
 def drawn_boxes(law: Mapping[str, Any], sizes: np.ndarray, stream: Callable[[int], int]) -> np.ndarray:
-    """For training: `sample_distorted_bounding_box` of each image, int32 [N, 4], from a stream for each attempt.
+    """The boxes for training: `sample_distorted_bounding_box` of each image, int32 [N, 4], one stream per attempt.
 
     `law` has the bounds of a box's `area`, a share of the image, and of its `aspect`, width over height. The aspect is
-    uniform, and so is the height, within what aspect and area allow. A box of less than the share `covered` is refused.
+    uniform, and so is the height within the limits of aspect and area. A box smaller than the share `covered` fails.
     """
     boxes, left = np.concatenate([np.zeros_like(sizes), sizes], axis=1).astype(np.int32), np.arange(len(sizes))
     for attempt in range(ATTEMPTS):
-        # Every image has its own words in each attempt, whichever images have a box already.
+        # Every image has its own words in each attempt, even if other images already have a box.
         words = streams.raw(stream(attempt), 4 * len(sizes)).reshape(-1, 4)[left]
         tried, fits = _tried_boxes(law, sizes[left].T, words.T)
         boxes[left[fits]] = tried[fits]
@@ -156,12 +156,12 @@ def _tried_boxes(law: Mapping[str, Any], sizes: np.ndarray, words: np.ndarray) -
     highest = np.minimum(highest, heights)
     lowest = np.minimum(np.rint(np.sqrt(least / aspect)), highest)
     height = lowest + streams.below(words[1], highest - lowest + 1)
-    # Rounding may have left the bounds: try a row more, or a row less.
+    # Rounding may have exceeded the bounds: add or remove a row.
     height += height * np.rint(height * aspect) < least
     height -= height * np.rint(height * aspect) > most
     width = np.rint(height * aspect)
     area, least = height * width, np.maximum(least, law.get("covered", 0) * heights * widths)
     fits = (area > 0) & (area >= least) & (area <= most) & (width <= widths) & (height <= heights)
-    # As there, the last row and the last column are only seen by a box that is as high or wide as the image.
+    # As in TensorFlow, only a box as high or wide as the image contains its last row or column.
     top, left = streams.below(words[2], heights - height), streams.below(words[3], widths - width)
     return np.stack([top, left, height, width], axis=1).astype(np.int32), fits

@@ -1,7 +1,7 @@
-"""Text for the prediction of the next token: bytes, characters or words (docs/data.md).
+"""Reads text for the prediction of the next token: bytes, characters or words (docs/data.md).
 
-Each part is cut into segments of `length` tokens, which are examples of their own; the label of a position is the token
-that follows it. The vocabulary comes from the training part or from a file, never from the test part.
+Each part is cut into segments of `length` tokens. Each segment is an example; the label of a position is the token that
+follows it. The vocabulary comes from the training part or from a file, never from the test part.
 """
 
 import itertools
@@ -58,7 +58,7 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
 
 
 def class_name(token: str | bytes) -> str:
-    """A token as the name of a class: printable, and no two tokens of a vocabulary alike."""
+    """A token as the name of a class: printable, and different for every token of a vocabulary."""
     if isinstance(token, bytes):
         if token >= b"\x80":
             return f"\\x{token.hex()}"
@@ -101,7 +101,7 @@ def _vocabulary(train: str | list[Any], entry: dict[str, Any], listed: list[str]
     if entry["tokens"] == "characters":
         return sorted(set(train))
     if entry["tokens"] == "words":
-        # Words that are as frequent stay in the order of their first occurrence.
+        # Equally frequent words stay in the order of their first occurrence.
         words = listed or [word for word, _ in Counter(train).most_common()]
         return list(dict.fromkeys([*words[: entry.get("most")], END_OF_LINE, entry.get("unknown", UNKNOWN)]))
     return [bytes([byte]) for byte in range(256)]
@@ -131,7 +131,7 @@ def _decoded(source: str, text: bytes) -> str:
 
 
 def _groups(bounds: list[int], counts: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-    """Groups by how often the training part has a token: their names, and each token's group (token x group)."""
+    """Groups of tokens by their frequency in the training part: the names, and each token's group (token x group)."""
     bounds = sorted(bounds)
     between = [f"from-{low + 1}-to-{high}" for low, high in itertools.pairwise(bounds)]
     names = (f"up-to-{bounds[0]}", *between, f"over-{bounds[-1]}") if bounds else ()
