@@ -28,7 +28,7 @@ VERBS = {
     "plan": "toolnoise.verbs.gain:plan",
     "gate": "toolnoise.verbs.gain:gate",
     "keep": "toolnoise.verbs.gain:keep",
-    "check": "toolnoise.checking.verbs.check:check",
+    "check": "toolnoise.verbs.check:check",
     "init": "toolnoise.verbs.studies:init",
     "run": "toolnoise.verbs.studies:run",
     "summary": "toolnoise.verbs.studies:summary",

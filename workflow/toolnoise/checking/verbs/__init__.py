@@ -1,1 +1,0 @@
-"""The verb for existing training programs, with its arguments and help."""
