@@ -1,7 +1,7 @@
-"""What programs and notebooks call: `import toolnoise as tn`. The command line calls the same functions.
+"""The functions for programs and notebooks: `import toolnoise as tn`. The command line calls the same functions.
 
-Its functions import what they need when they are called, so that `import toolnoise` costs nothing. Of all that stands
-beside the kernel, this room alone imports others: `comparison` and `checking`.
+The functions import modules only when they are called, so that `import toolnoise` is fast. Of all packages beside the
+kernel, only this one imports others: `comparison` and `checking`.
 """
 
 import functools
@@ -24,5 +24,5 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         except BadInput as error:
             raise error.with_traceback(None) from None
 
-    called.__module__ = "toolnoise"  # where it is found by name
+    called.__module__ = "toolnoise"  # users import it from there
     return called
