@@ -149,7 +149,7 @@ def archive_of(path: str | Path) -> Path | None:
 
 @contextmanager
 def opened(*paths: str | Path) -> Iterator[list[Path]]:
-    """Yield paths of results; a path of or into an archive becomes one of its folder. Each archive is unpacked once."""
+    """Yield paths of results; a path of or into an archive becomes a path in its folder, which is unpacked once."""
     packed = [archive_of(path) for path in paths]
     with ExitStack() as stack:
         roots = {one: stack.enter_context(unpacked(one)) for one in dict.fromkeys(packed) if one}
@@ -159,7 +159,7 @@ def opened(*paths: str | Path) -> Iterator[list[Path]]:
 
 @contextmanager
 def unpacked(packed: Path, within: Path | None = None) -> Iterator[Path]:
-    """Yield the folder of an archive's study, unpacked in a scratch folder, `within` another if given."""
+    """Yield the folder of an archive's study, unpacked in a scratch folder: `within` a folder, or a temporary one."""
     place = scratch.folder(within) if within else scratch.folder(Path(tempfile.gettempdir()), PREFIX)
     with place as folder:
         root = _unpack(packed, folder)

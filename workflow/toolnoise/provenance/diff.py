@@ -29,7 +29,7 @@ PARTS = ("spec", "code", "environment", "data", "lock")
 WHERE = ("host", "slurm")
 
 Differences = dict[str, list[dict[str, Any]] | None]
-# The differences between the cells of two studies, from the folder and the files of each, and the files that are equal.
+# Compares the cells of two studies, given the folder and the files of each, and the files that are equal.
 StudyFiles = tuple[Path, Iterable[str]]
 CompareCells = Callable[[StudyFiles, StudyFiles, set[str]], list[dict[str, Any]]]
 

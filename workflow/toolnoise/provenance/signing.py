@@ -3,8 +3,8 @@
 The root has the digest of every other statement of its study, so one signature stands for all. A DSSE envelope
 replaces the bare statement when it is signed, by `ssh-keygen -Y`. Private keys are never read here: they stay in a
 file, whose passphrase ssh-keygen asks for, or in ssh-agent, if the path is that of the public key. A signature shows
-who vouches for the statements; the audit checks whether the files agree with them. A signature has no date: an older
-signed root differs from a later one only in its digest, which the audit prints.
+who vouches for the statements; the audit checks whether the files agree with them. A signature has no date: to
+distinguish an older signed root from a later one, compare the digest that the audit prints.
 """
 
 import subprocess

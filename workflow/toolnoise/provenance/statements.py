@@ -30,7 +30,7 @@ PROCESS, RESUMED, UNREPEATABLE = "toolnoise_process", "toolnoise_resumed", "tool
 COUNTED = "toolnoise_code"
 # Replaces a commit that git did not report.
 COMMIT_IS, UNKNOWN = "toolnoise_commit", "unknown"
-# Keys of the words after `toolnoise` that did the job and, in the root, of the digests of all other statements.
+# The keys of a job's command line after `toolnoise` and, in the root, of the digests of all other statements.
 COMMAND, CHAIN = "command", "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"

@@ -94,7 +94,7 @@ class Tree:
         return max(roots, key=lambda one: one.finished, default=None)
 
     def behind(self, path: str) -> "Tree":
-        """What a file rests on: the statement of its job, those of its inputs and so on, with all of their files."""
+        """The part that a file rests on: the statement of its job, those of its inputs and so on, with their files."""
         waiting = [*self.producers.get(path, ()), *(one for one in self.statements if one.path == path)]
         if not waiting:
             raise BadInput(self.root / path, "", "has no statement", "a file that a job made, or its statement")
@@ -173,7 +173,7 @@ def load_study(root: Path) -> Tree:
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
-    """The plain files below a folder with their sizes, and everything else with what it is."""
+    """The plain files below a folder with their sizes, and everything else with a description."""
     files, strange, folders = {}, {}, [""]
     while folders:
         folder = folders.pop()
