@@ -1,4 +1,4 @@
-"""Is one method better than another (`tn.compare_...`), and how far are runs of one apart (`tn.noise`, `tn.churn`)?
+"""Is one method better than another (`tn.compare_...`), and how much do its runs differ (`tn.noise`, `tn.churn`)?
 
 Each further arm is compared with the first arm. Each function is for one kind of arm.
 """

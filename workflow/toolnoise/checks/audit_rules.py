@@ -47,7 +47,7 @@ READS_NOTHING = (*OUTSIDE, "profile", "run-program")
 ANYWHERE = ("adopt-run", "dump-outcomes")
 # Parameters that are the same in statements of all versions.
 COMMON = ("spec", "keys", "cell", "pair", "dataset", "model", "hardware", "trained_on")
-# Inference may differ between machines in the last bits, which may change this share of the classes: no finding.
+# Inference on another machine may differ in the last bits: if this share of the classes changes, it is no finding.
 BORDERLINE = 1 / 1000
 
 

@@ -1,6 +1,6 @@
 """`toolnoise run`: Snakemake with this workflow, a study and a profile, and then the study's summary.
 
-Snakemake does all of the work: this module prints the command that it runs, and passes further options to Snakemake.
+Snakemake makes all results: this module prints the command that it runs, and passes further options to Snakemake.
 Signals reach Snakemake and its jobs as if Snakemake had been started by hand.
 """
 

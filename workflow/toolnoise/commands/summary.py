@@ -109,8 +109,8 @@ def _varying(study: Study, cell: Cell) -> list[str]:
     return [source for source in variant(cell.variant).varying if source in separated]
 
 
-# What a study found: how much each source of noise changes, and where the accuracy of all hides it
-# ------------------------------------------------------------------------------------------------
+# The findings of a study: how much each source of noise changes, and where the accuracy of all hides it
+# ------------------------------------------------------------------------------------------------------
 
 
 def _stability(study: Study) -> pd.DataFrame:
@@ -149,7 +149,7 @@ def _findings(study: Study) -> Iterator[str]:
 
 
 def _limited(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], room: int) -> Iterator[str]:
-    """A table of at most `room` lines; if rows are left out, its last line says so."""
+    """A table of at most `room` rows; if rows are left out, its last line says so."""
     shown = rows if len(rows) <= room else rows[: room - 1]
     if shown:
         yield from aligned([heading, *shown])

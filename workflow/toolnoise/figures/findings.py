@@ -67,7 +67,7 @@ def direction(ratios: pd.DataFrame) -> str:
 
 
 def churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
-    """Churn under the first of these variants that has any; a variant of a paper may have several names here."""
+    """Churn under the first of these variants that has any; `VARIANTS` lists the substitutes of a variant."""
     known = rows[(rows["metric"] == "churn") & rows["value"].notna()]
     names = (name for variant in variants for name in VARIANTS.get(variant, (variant,)))
     return next((chosen for name in names if len(chosen := known[known["variant"] == name])), known[:0])

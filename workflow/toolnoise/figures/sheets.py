@@ -267,7 +267,7 @@ def save_as(figure: Figure, path: str) -> None:
             text.remove()
 
 
-# What panels have in common: ticks, intervals that stay readable, and short texts
+# Shared by all panels: ticks, intervals that stay readable, and short texts
 
 
 def ratio_ticks(panel: Axes) -> None:
