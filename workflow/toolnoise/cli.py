@@ -1,7 +1,7 @@
 """The command line, from its words to the verb that performs them.
 
-Bad input ends in one line and exit code 2. The help has the verbs for people, in groups: those of rules can be called,
-but are not listed. Each verb's own help begins with an example and fits on a screen. Only the verb that is asked for is
+Bad input ends in one line and exit code 2. The help lists the verbs for people, in groups; the verbs of rules can be
+called, but are not listed. Each verb's own help begins with an example and fits on a screen. Only the requested verb is
 imported.
 """
 
@@ -21,8 +21,8 @@ from toolnoise.base.printing import OUTPUT, plainly
 from toolnoise.commands.verb import Verb
 
 WIDEST = 100  # columns of the help
-# The verbs that people call, in the order of the help: each a function of a module. Those of jobs follow from their
-# functions: JOBS in study/job_code.py.
+# The verbs that people call, in the order of the help: each is a function of a module. The verbs of jobs are made from
+# their functions: JOBS in study/job_code.py.
 VERBS = {
     "compare": "toolnoise.verbs.gain:compare",
     "plan": "toolnoise.verbs.gain:plan",
@@ -53,7 +53,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Layout(argparse.RawDescriptionHelpFormatter):
-    """Help as wide as the terminal, up to 100 columns; an option that takes several values names one of them."""
+    """Help as wide as the terminal, up to 100 columns; an option with several values shows only one of them."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=24, width=min(WIDEST, shutil.get_terminal_size().columns))
@@ -91,13 +91,13 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def verbs(asked: str = "") -> dict[str, Verb]:
-    """The verb that is asked for; all of them if it is none."""
+    """The requested verb; all verbs for people if no verb has this name."""
     if asked in VERBS:
         return {asked: _declared(asked)}
     from toolnoise.study.job_code import JOBS
 
     if asked in JOBS:
-        # `check` needs NumPy alone, and jobs more.
+        # Imported here, because `check` needs only NumPy, and jobs need more.
         from toolnoise.commands import jobs
 
         return {asked: jobs.verb(asked)}
@@ -139,7 +139,7 @@ def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:
 
 
 def _usage(name: str, verb: Verb) -> str:
-    """The first line of a verb's help: its positional arguments, and that it has options."""
+    """The first line of a verb's help, with its positional arguments."""
     positional = [
         f"{argument} ..." if about.get("nargs") in ("+", "*", argparse.REMAINDER) else argument
         for argument, about in verb.arguments.items()
@@ -149,7 +149,7 @@ def _usage(name: str, verb: Verb) -> str:
 
 
 def _in_groups(verbs: Mapping[str, Verb]) -> str:
-    """Each group with its verbs, a line each, in the order in which the table has them."""
+    """Each group with its verbs, a line each, in the order of the table."""
     lines = []
     for group in dict.fromkeys(verb.group for verb in verbs.values()):
         lines += [f"{group}:"]
@@ -165,7 +165,7 @@ def _closed_output() -> Iterator[None]:
         try:
             yield
         finally:
-            # Not when the interpreter ends, where nobody could tell.
+            # Flushed here, because an error at the end of the interpreter could not be reported.
             sys.stdout.flush()
     except OSError as error:
         if error.filename != OUTPUT:

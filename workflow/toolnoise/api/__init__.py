@@ -1,5 +1,5 @@
-"""What programs and notebooks call: `import toolnoise as tn`. The command line calls the same functions.
+"""The functions for programs and notebooks: `import toolnoise as tn`. The command line calls the same functions.
 
-Its functions import what they need when they are called, so that `import toolnoise` costs nothing. Of all that stands
-beside the kernel, this room alone imports others: `comparison` and `checking`.
+The functions import modules only when they are called, so that `import toolnoise` is fast. Of all packages beside the
+kernel, only this one imports others: `comparison` and `checking`.
 """

@@ -1,6 +1,6 @@
-"""Is one method better than another (`tn.compare_...`), and how far are runs of one apart (`tn.noise`, `tn.churn`)?
+"""Is one method better than another (`tn.compare_...`), and how much do its runs differ (`tn.noise`, `tn.churn`)?
 
-Each comparison is of every further arm with the first. What the arms are decides which function is meant.
+Each further arm is compared with the first arm. Each function is for one kind of arm.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from toolnoise.formulas.outputs import kind
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats.jackknife import pairwise_jackknife
 
-# The kinds of what has a churn, by NumPy's letters.
+# The names of predictions other than numbers, by NumPy's letter for their type.
 KINDS = {"U": "texts", "S": "texts", "b": "True and False"}
 OF_CHURN = "run x N whole numbers or texts, with tokens or pixels in one axis; or run x N x class scores with fractions"
 NULLS = ("accuracy_sd_independent_null", "accuracy_sd_binomial_null")
@@ -66,7 +66,7 @@ def compare_runs(
     runs = read_runs(inputs.metric_tables(tables), asked)
     found = compared_metrics.compare(runs, against)
     values, block = compared_metrics.as_json(runs, found), compared_metrics.block(runs, found)
-    # Other metrics have other units.
+    # Only the first metric is drawn: other metrics may have other units.
     first = [pair for pair in values["comparisons"] if pair["metric"] == found[0].metric]
     label = f"difference in {found[0].metric}{', points' * (found[0].unit == 'points')}"
     rows = [
@@ -157,7 +157,7 @@ def labels_of(labels: Any, first: Any = None) -> Truth:
         return label_files.labels_of_array("labels", inputs.array("labels", labels))
     if (paths := inputs.paths(first)) is not None:
         return examples.labels_of(paths)
-    # Right and wrong answers, run x N, need none; whatever else does is told so.
+    # Right and wrong answers, run x N, need no labels; for other arms, missing labels are an error.
     name = inputs.name_of_arm(0)
     run = inputs.arrays(name, first)[0]
     if run.ndim == 0 or run.dtype.kind not in "biu":
@@ -230,7 +230,7 @@ def churn(predictions: Any) -> Result:
     runs, examples = predicted.shape
     if runs < 2:
         raise BadInput("predictions", "", f"found {runs} run", "two or more")
-    # Texts and large numbers name classes, too.
+    # Classes may also be texts or large numbers.
     _, places = np.unique(predicted, return_inverse=True)
     found = pairwise_jackknife(formula.churn(places.reshape(runs, examples).astype(np.int64))).within(0, 1)
     text = f"churn {in_percent(found)}: the share of {examples} examples on which two of {runs} runs differ"
@@ -242,8 +242,8 @@ def _classes(array: np.ndarray, several: bool) -> np.ndarray:
     """Predicted classes, [S, N], from classes or scores of one run or several; of one run if there are more arrays."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise BadInput("predictions", "", "found a number that is not finite", "classes, or finite scores")
-    # Scores have fractions: whole numbers in three axes may be the classes of tokens or pixels. One fraction for each
-    # example, such as what a sigmoid or a regression gives, names no class.
+    # Only numbers with fractions are scores: whole numbers in three axes may be the classes of tokens or pixels. One
+    # fraction for each example, such as the output of a sigmoid or a regression, is no class.
     scored = array.ndim > 0 and array.dtype.kind == "f" and bool((array != np.floor(array)).any())
     classless = scored and (array.shape[-1] == 1 or max(array.shape) == array.size)
     if array.ndim not in ((2, 3) if scored else (1, 2)) or array.size == 0 or classless:
@@ -253,7 +253,7 @@ def _classes(array: np.ndarray, several: bool) -> np.ndarray:
     if several and len(predicted) > 1:
         allowed = "one run in each: N classes, or N x class scores with fractions"
         raise BadInput("predictions", "", f"found shape {array.shape} in a list of arrays", allowed)
-    # Without labels, nothing else tells N x run classes, or whole numbers for scores of N examples, from run x N.
+    # Without labels, only the shape distinguishes run x N from N x run classes, or from scores in whole numbers.
     if not scored and len(predicted) > predicted.shape[1]:
         what = f"found {array.shape[0]} x {array.shape[1]} whole numbers or texts, with more runs than examples"
         raise BadInput("predictions", "", what, "run x N classes, or a list of arrays, one a run")
@@ -276,7 +276,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     """
     of_all = labels_of(labels)
     paths = inputs.paths(predictions) or []
-    if len(paths) == 1:  # scores of one file are kept: those of many need not fit into memory together
+    if len(paths) == 1:  # keep the scores of one file; the scores of many files may not fit into memory together
         answers = examples.read_file(paths[0], PREDICTIONS, of_all)
     else:
         answers = arm_of("predictions", predictions, PREDICTIONS, of_all)
@@ -298,12 +298,12 @@ def _measured(answers: Arm, labels: np.ndarray, stream: int) -> list[Row]:
     weights = Apart({}, equal=False)
     groups: dict[str, np.ndarray] = {}
     logits = None if answers.scores is None or answers.entropies is None else _logits(answers.scores)
-    # The logarithm of a probability of 0 has no correlation: rows without a value are left out.
+    # The logarithm of a probability of 0 has no correlation; rows without a value are left out below.
     with np.errstate(invalid="ignore"):
         rows = stability.stability(answers.answers, labels, classes, groups, weights, stream, scores=logits)
     together = [np.arange(answers.runs)]
     rows += stability.of_all_draws(answers.answers, labels, classes, groups, together, rows)
-    # Of the runs, only their answers are known, not their bits.
+    # Only the answers of the runs are known, so bit-equality is left out.
     return [row for row in rows if not np.isnan(row[-1].value) and row[0] != BIT_EQUAL]
 
 

@@ -1,6 +1,6 @@
 """`tn.check`: is a training program reproducible? `tn.read_results`: the results of a study.
 
-What they need is imported when they are called: a check runs in environments that have NumPy alone.
+They import their modules when they are called, because a check also runs in environments that have only NumPy.
 """
 
 import shutil

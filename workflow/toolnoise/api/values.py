@@ -1,6 +1,6 @@
-"""What a caller gives: paths, arrays of any library as NumPy's, tables of metrics; and what every function returns.
+"""The arguments of a caller (paths, arrays of any library, tables of metrics), and the result of every function.
 
-That is a small frozen object, which prints, tabulates, draws and exports itself.
+The result is a small frozen object, which prints, tabulates, draws and exports itself.
 """
 
 import os
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from toolnoise.comparison.metric_layouts import Asked, Frame
     from toolnoise.stats.estimates import Estimate
 
-# Of a direction: all metrics, or those named.
+# The metrics of a direction: True for all metrics, or their names.
 Directed = bool | str | Sequence[str]
 WANTED = "an array, or something that NumPy makes one of: a tensor, a DataFrame, a list of numbers"
 
@@ -56,7 +56,7 @@ def arrays(name: str, given: object) -> list[np.ndarray]:
 
 def array(name: str, given: Any) -> np.ndarray:
     """NumPy's array of a value of any library; a tensor on a device is copied to the host."""
-    # PyTorch's: NumPy takes none that has a gradient or lies on a GPU, and has no bfloat16.
+    # A PyTorch tensor: NumPy accepts no tensor with a gradient or on a GPU, and has no bfloat16.
     if hasattr(given, "detach") and hasattr(given, "cpu"):
         given = given.detach().cpu()
         given = given.float() if str(given.dtype).endswith("bfloat16") else given
@@ -68,7 +68,7 @@ def array(name: str, given: Any) -> np.ndarray:
     try:
         found = np.asarray(given)
         if found.dtype.kind == "U" and isinstance(given, list | tuple):
-            found = np.asarray(given, dtype=object)  # NumPy makes texts of numbers beside texts
+            found = np.asarray(given, dtype=object)  # NumPy turns numbers beside texts into texts
         if found.dtype == object and hasattr(given, "__dlpack__"):
             found = np.from_dlpack(given)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
@@ -79,7 +79,7 @@ def array(name: str, given: Any) -> np.ndarray:
             return found.astype(str)
         of = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise BadInput(name, "", f"found {type(given).__name__} of {of}", WANTED)
-    # ml_dtypes' bfloat16 and its like, of JAX and TensorFlow.
+    # bfloat16 and similar types of ml_dtypes, which JAX and TensorFlow use.
     return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found
 
 
@@ -118,7 +118,7 @@ def _table(name: str, given: Any) -> "Frame":
     if not len(given):
         raise BadInput(name, "", "found nothing", "a line or a number for each run")
     table = of_frame(given)
-    if all(isinstance(name, Number) for name in given):  # numbers are no names of columns
+    if all(isinstance(name, Number) for name in given):  # columns with numbers have no names
         table = table.set_axis([""] * table.shape[1], axis=1)
     return Frame(name, table)
 
@@ -155,7 +155,7 @@ def asked_of_tables(
     if paired and session not in (None, NONE):
         raise BadArgument("paired", "found session, too", "one of them: sessions in both arms are pairs")
     metrics = tuple(dict.fromkeys(texts(metric)))
-    # No names stand for all metrics.
+    # An empty tuple stands for all metrics.
     ways = {"lower": lower, "higher": higher}
     named = {way: () if of is True else tuple(texts(of)) if of else None for way, of in ways.items()}
     for way, names in named.items():
@@ -166,8 +166,8 @@ def asked_of_tables(
     return Asked(metrics, by, seed, steps, named["lower"], named["higher"], paired, session)
 
 
-POINTS = 100  # in a share
-MOST_LINES, WIDEST = 200, 60  # values in a picture, and letters of a name
+POINTS = 100  # percentage points in a share of 1
+MOST_LINES, WIDEST = 200, 60  # the most values in a picture, and the most letters of a name
 
 
 @dataclass(frozen=True, repr=False)
@@ -254,7 +254,7 @@ def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | 
         if None not in (row["low"], row["high"]):
             axes.plot([row["low"], row["high"]], [place, place], color="tab:blue", linewidth=2)
         axes.plot(row["value"], place, "o", color="tab:blue")
-    # Names are anybody's: they may be long, and are no formulas.
+    # Users choose the names: these may be long, and are no formulas.
     names = [shortened(" ".join(row["quantity"].split()), WIDEST) for row in shown]
     axes.set_yticks(range(len(shown)), names, parse_math=False)
     axes.set_ylim(len(shown) - 0.5, -0.5)

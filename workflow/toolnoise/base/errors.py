@@ -1,9 +1,9 @@
 """User errors and faults of the machine, reported in one line.
 
-Everything that bad input can cause is raised as `BadInput`; the command line prints its text and exits with 2. So it
-does with a fault of the machine: a full disk, no permission, a folder in the way, too little memory, or a package that
-only an extra brings. Ctrl-C ends it without a word and with 130, as shells have it. A traceback therefore always means
-a defect of this program, and so does every other `OSError`.
+Errors in the input are raised as `BadInput`; the command line prints their text and exits with 2. It does the same for
+faults of the machine: a full disk, no permission, a folder in the way, too little memory, or a package that is missing
+because it belongs to an extra. Ctrl-C ends it without a message, with exit code 130, as in shells. So a traceback
+always means a defect of this program, and so does every other `OSError`.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from typing import NoReturn
 from toolnoise.base.printing import escaped
 
 INTERRUPTED = 130
-# Of what was found, in letters.
+# Characters of the value found; a longer value is cut.
 LONGEST = 1000
-# Scratch folders that stand for what a person named, such as an archive: a message has the name that was given.
+# Scratch folders that replace a path given by a person, such as an archive's: messages use the given path.
 _NAMES: dict[str, str] = {}
 CALLED = {
     errno.ENOSPC: "no space is left on the disk",
@@ -44,13 +44,13 @@ CALLED = {
     errno.ENFILE: "too many files are open",
     errno.ENOMEM: "not enough memory",
 }
-# Of these nobody makes the best: a library that fails while it handles one has failed because of it.
+# No library can handle these errors: if it fails while handling one, the error is the cause of the failure.
 DECISIVE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 # Modules whose packages have other names.
 IMPORTED_AS = {"sklearn": "scikit-learn", "PIL": "pillow"}
-# What Python says if it can write to no folder for temporary files, such as on a full disk.
+# Python's message if it can write to no folder for temporary files, such as on a full disk.
 TEMPORARY = re.compile(r"^No usable temporary directory")
-# What frameworks say when memory is short. Not all of them raise MemoryError.
+# Messages of frameworks when memory is short. Not all frameworks raise MemoryError.
 MEMORY = re.compile(r"can't allocate memory|RESOURCE_EXHAUSTED|[Oo]ut of memory|OOM when allocating|bad_alloc")
 
 
@@ -58,12 +58,12 @@ Spelling = Callable[..., str]
 
 
 def as_argument(name: str, value: str = "") -> str:
-    """An argument, perhaps with its value, as Python has it."""
+    """An argument, perhaps with its value, as Python writes it."""
     return f"{name}={value!r}" if value else name
 
 
 def as_option(name: str, value: str = "") -> str:
-    """An argument, perhaps with its value, as the command line has it."""
+    """An argument, perhaps with its value, as the command line writes it."""
     return f"--{name.replace('_', '-')} {value}".rstrip()
 
 
@@ -71,9 +71,9 @@ class BadInput(Exception):  # noqa: N818 (it names the input, not the program's 
     """One line: the file, the key in it, what was found and what is allowed."""
 
     def __init__(self, file: object, key: str, found: str, allowed: "str | Callable[[Spelling], str]" = "") -> None:
-        """Join the four parts; `key` and `allowed` may be empty. What was found may be long, and is cut.
+        """Join the four parts; `key` and `allowed` may be empty, and a long `found` is cut.
 
-        What is allowed may name arguments: then it is a function of how Python, or the command line, spells one.
+        If `allowed` names arguments, it is a function: its argument spells them for Python or for the command line.
         """
         where = f"{file}: {key}" if key else f"{file}"
         found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
@@ -84,9 +84,9 @@ class BadInput(Exception):  # noqa: N818 (it names the input, not the program's 
 
 
 class BadArgument(BadInput):
-    """What is wrong with an argument of a function, or with what it says of a file.
+    """An error in an argument of a function, also if the argument does not fit a file.
 
-    The command line has an option in its place, or, if it is named in capitals, a word.
+    The command line has an option instead, or a positional argument if the name is in capitals.
     """
 
     def __init__(self, name: str, found: str, allowed: "str | Callable[[Spelling], str]" = "", file: str = "") -> None:
@@ -98,7 +98,7 @@ class BadArgument(BadInput):
 
 @contextmanager
 def errors_in_one_line(job: str = "") -> Iterator[None]:
-    """End the process with a line and exit code 2 if the block meets bad input or a fault; `job` says what it does."""
+    """End the process with a line and exit code 2 after bad input or a fault in the block; `job` names the work."""
     try:
         yield
     except BadInput as error:
@@ -119,16 +119,16 @@ def warn_once(line: str) -> None:
 
 
 def _end(line: str) -> NoReturn:
-    # The disk under a log may be the full one.
+    # The full disk may be the one with the log.
     with contextlib.suppress(OSError):
-        # Snakemake, which reads the Snakefile, prints as it is told.
+        # Escaped here, because Snakemake, which reads the Snakefile, prints text unchanged.
         print(f"toolnoise: {escaped(line)}", file=sys.stderr, flush=True)
     sys.exit(2)
 
 
 @contextmanager
 def standing_for(name: Path, folder: Path) -> Iterator[None]:
-    """Have `folder` stand for what a person called `name`, as long as the block runs."""
+    """Show `folder` as `name`, the path that a person gave, in the messages of the block."""
     _NAMES[str(folder)] = str(name)
     try:
         yield
@@ -137,7 +137,7 @@ def standing_for(name: Path, folder: Path) -> Iterator[None]:
 
 
 def as_given(text: object) -> str:
-    """A path, or a text with paths, with the names that were given."""
+    """A path, or a text with paths, with the paths that a person gave."""
     text = str(text)
     for folder, name in _NAMES.items():
         text = text.replace(folder, name)
@@ -145,12 +145,12 @@ def as_given(text: object) -> str:
 
 
 def fault_name(error: OSError) -> str:
-    """What an error is called."""
+    """The name of an error for a message."""
     return CALLED.get(error.errno, error.strerror or str(error))
 
 
 def fault_line(error: BaseException) -> str:
-    """The fault that an exception stands for, with its path, on one line; empty if it is a defect."""
+    """The fault behind an exception, with its path, on one line; empty if the exception is a defect."""
     error = _behind(error)
     if isinstance(error, OSError) and error.errno in CALLED:
         return f"{_place(error) or 'a file'}: {fault_name(error)}"
@@ -168,9 +168,9 @@ def fault_line(error: BaseException) -> str:
 
 @contextmanager
 def naming_output(path: Path, scratch: str = "") -> Iterator[None]:
-    """Name the output in an error about its scratch file, or about no file: a write does not know its path.
+    """Name the output in an error about its scratch file, or about no file, as errors of writes lack the path.
 
-    `scratch` is how the name of its scratch file or folder begins.
+    `scratch` is the start of the name of its scratch file or folder.
     """
     scratch = scratch or f".{path.name}."
     try:
@@ -178,7 +178,7 @@ def naming_output(path: Path, scratch: str = "") -> Iterator[None]:
     except Exception as raised:
         error = _behind(raised)
         if isinstance(error, OSError):
-            # Without a number it is no fault of the machine, and keeps its own words.
+            # An error without a number is no fault of the machine, and keeps its own message.
             unnamed = error.filename is None and error.errno is not None
             if unnamed or any(part.startswith(scratch) for part in Path(_place(error)).parts):
                 error.filename, error.filename2 = str(path), None
@@ -186,7 +186,7 @@ def naming_output(path: Path, scratch: str = "") -> Iterator[None]:
 
 
 def _behind(error: BaseException) -> BaseException:
-    """The fault because of which a library has ended in an error of its own, or else the error."""
+    """The decisive fault that made a library raise its own error, or else the error itself."""
     cause: BaseException | None = error
     while cause and not (isinstance(cause, OSError) and cause.errno in DECISIVE):
         cause = cause.__context__
@@ -194,7 +194,7 @@ def _behind(error: BaseException) -> BaseException:
 
 
 def _place(error: OSError) -> str:
-    """The path that an error is about: of two, such as in a copy, it is the one that was to be made."""
+    """The path of an error; if it has two paths, such as for a copy, the path of the new file."""
     return str(error.filename2 or error.filename or "")
 
 

@@ -42,11 +42,11 @@ DAMAGED = (
 )
 # The largest JSON or YAML that is read: a history of 1000 epochs of 1000 tensors has 13 MB.
 LARGEST_TEXT = 128 * 2**20
-# What is unpacked has at most this many bytes, or this many times those of its packed form.
+# Unpacked data have at most this many bytes, or at most this many times the bytes of their packed form.
 LARGEST_UNPACKED, LARGEST_RATIO = 2**30, 20
-# What opens a compressed file, by its first bytes.
+# The functions that open compressed files, by a file's first bytes.
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
-# The least that a disk gives to a file.
+# The smallest size that a disk allocates for a file, in bytes.
 BLOCK = 4096
 
 
@@ -68,7 +68,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def filling(folder: str | Path) -> Iterator[Path]:
-    """Yield a scratch folder; what it has goes into `folder`, which is new or empty, when the block succeeds."""
+    """Yield a scratch folder; its contents move into `folder`, which is new or empty, when the block succeeds."""
     folder = Path(folder)
     new = not folder.exists()
     with naming_output(folder, scratch.FOLDER):
@@ -85,7 +85,7 @@ def filling(folder: str | Path) -> Iterator[Path]:
 
 
 def require_writable(path: str | Path) -> None:
-    """Find out whether a file can be written, before the work that fills it: its folder is made, a block written."""
+    """Check that a file can be written, before the work that fills it: make its folder, and write a block."""
     path = Path(path)
     with naming_output(path):
         _require_place(path)
@@ -95,14 +95,14 @@ def require_writable(path: str | Path) -> None:
 
 
 def discard(path: str | Path) -> None:
-    """Remove a file, and the scratch files that killed processes left of it."""
+    """Remove a file, and its scratch files that killed processes left behind."""
     path = Path(path)
     path.unlink(missing_ok=True)
     scratch.remove_abandoned(path)
 
 
 def _require_place(path: Path) -> None:
-    """Refuse to put a file where something else is, such as a folder, a pipe or a device."""
+    """Refuse a path for a file if something else is there, such as a folder, a pipe or a device."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -149,7 +149,7 @@ def read_json(path: str | Path) -> Any:
 def parse_json(text: str) -> Any:
     """The values of a JSON text; ValueError if two readers could understand it differently.
 
-    Python keeps the last of two equal keys, other readers the first. NaN and infinities are no JSON.
+    Python keeps the last of two equal keys, other readers keep the first. NaN and infinities are not valid JSON.
     """
     return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_finite, parse_float=_finite)
 
@@ -169,19 +169,19 @@ def _finite(number: str) -> float:
 
 
 def read_text(path: str | Path) -> str:
-    """Read a text that somebody may have made large to fill the memory."""
+    """Read a text file; a file so large that it could fill the memory is refused."""
     require_small(path)
     return Path(path).read_text("utf-8")
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read a file that is held in memory as a whole."""
+    """Read a whole file into memory; a file that is too large is refused."""
     require_small(path)
     return Path(path).read_bytes()
 
 
 def require_small(path: str | Path) -> None:
-    """Refuse a text, or another file to be read as a whole, that is larger than any that this program writes."""
+    """Refuse a file to be read as a whole if it is larger than any such file that this program writes."""
     require_plain(path)
     size = Path(path).stat().st_size
     if size > LARGEST_TEXT:
@@ -189,7 +189,7 @@ def require_small(path: str | Path) -> None:
 
 
 def require_plain(path: str | Path) -> None:
-    """Refuse a pipe or a device where a file belongs: who reads one may wait for ever, or never come to its end."""
+    """Refuse a pipe or a device where a file belongs: reading it may block for ever, or never end."""
     try:
         mode = Path(path).stat().st_mode
     except (OSError, ValueError):
@@ -205,7 +205,7 @@ def is_below(name: str) -> bool:
 
 
 def require_unpacked(path: str | Path, name: str, unpacked: int, packed: int) -> None:
-    """Refuse something packed that would fill the memory or the disk; `name` is what it is called in `path`."""
+    """Refuse packed data that would fill the memory or the disk; `name` is their name in `path`."""
     most = max(LARGEST_UNPACKED, LARGEST_RATIO * packed)
     if unpacked > most:
         wanted = f"at most {most}: {LARGEST_UNPACKED}, or {LARGEST_RATIO} times its packed size"
@@ -223,14 +223,14 @@ def open_plain(path: Path) -> BinaryIO:
 
 @contextmanager
 def readable(path: str | Path, wanted: str) -> Iterator[None]:
-    """Report in one line what is wrong with a file that the block reads."""
+    """Report an error in a file that the block reads in one line; `wanted` says what the file should be."""
     require_plain(path)
     try:
         yield
     except FileNotFoundError:
         raise BadInput(path, "", "no such file", f"expected {wanted}") from None
     except (OSError, *DAMAGED) as error:
-        # Readers of archives raise an OSError without a number for what they cannot understand.
+        # Readers of archives raise an OSError without a number for contents that they cannot parse.
         if isinstance(error, OSError) and error.errno is not None:
             raise BadInput(path, "", f"cannot be read ({fault_name(error)})", f"expected {wanted}") from None
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {wanted}") from None
@@ -250,7 +250,7 @@ def sha256(path: str | Path) -> str:
 
 
 def canonical_sha256(value: object) -> str:
-    """Digest of a JSON-like value, whatever the order of its keys."""
+    """The digest of a JSON-like value, independent of the order of its keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What verbs print to a person: columns, rounded numbers, spans of time, sizes; nothing that a terminal would obey."""
+"""Text for people: columns, rounded numbers, spans of time, sizes; without control characters for a terminal."""
 
 import math
 import sys
@@ -19,12 +19,12 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def decimals_by_uncertainty(uncertainty: float) -> int | None:
-    """The decimals of a number by two digits of its uncertainty, negative for whole numbers; None without one."""
+    """Decimals that show two digits of a number's uncertainty, negative for large ones; None without an uncertainty."""
     return 1 - math.floor(math.log10(uncertainty)) if 0 < uncertainty < math.inf else None
 
 
 def rounded_text(number: float, places: int | None, sign: str = "-") -> str:
-    """A number with so many decimals, or with six digits if its uncertainty is not known."""
+    """A number with `places` decimals, or with six digits if `places` is None."""
     if math.isnan(number):
         return "n/a"
     if places is None:
@@ -36,17 +36,17 @@ def rounded_text(number: float, places: int | None, sign: str = "-") -> str:
 
 
 def escaped(text: str, kept: str = "") -> str:
-    """A text in which all signs that cannot be printed are escaped, but those to be kept."""
+    """A text with all unprintable characters escaped except those in `kept`."""
     return "".join(
         sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode() for sign in text
     )
 
 
 class Plain:
-    """A stream to which nothing is written that a terminal obeys: names and texts may come from anywhere."""
+    """A stream that escapes control characters for a terminal: names and texts may come from anywhere."""
 
     def __init__(self, stream: TextIO, name: str) -> None:
-        """Write to `stream`, which may be another one later; errors call it by a name."""
+        """Write to `stream`, which may be replaced later; errors have this name."""
         self.stream, self._name = stream, name
 
     def write(self, text: str) -> int:
@@ -55,7 +55,7 @@ class Plain:
             return self.stream.write(escaped(text, "\n\t"))
 
     def flush(self) -> None:
-        """Write what is waiting."""
+        """Write all buffered text."""
         with self._named():
             self.stream.flush()
 
@@ -68,13 +68,13 @@ class Plain:
             raise
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the stream's."""
+        """Take all other attributes from the stream."""
         return getattr(self.stream, name)
 
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Have this process's output and errors printed plainly."""
+    """Escape control characters in this process's standard output and standard error, within the block."""
     kept = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = map(Plain, kept, (OUTPUT, "standard error"))
     try:
@@ -84,7 +84,7 @@ def plainly() -> Iterator[None]:
 
 
 def counted(number: int, noun: str, ending: str = "s") -> str:
-    """So many of something, with the ending of its plural."""
+    """A number with its noun, in the plural if needed."""
     return f"{number} {noun}{'' if number == 1 else ending}"
 
 

@@ -1,7 +1,7 @@
-"""Shapes of JSON that this program wrote: a file that does not have its shape is refused in one line where it is read.
+"""Shapes of JSON that this program wrote: a file without its shape is refused with a one-line error when it is read.
 
-A shape is a `Kind` of value, a mapping from keys to shapes, or a list of one shape, which each entry has. A key with a
-question mark may be left out; the key `*` stands for all others. Keys that a shape does not name are not looked at.
+A shape is a `ValueKind`, a mapping from keys to shapes, or a list of one shape, which each entry has. A key with a
+question mark is optional; the key `*` stands for all other keys. Keys that a shape does not name are ignored.
 """
 
 import json
@@ -23,7 +23,7 @@ class ValueKind(NamedTuple):
 
 Shape = ValueKind | Mapping[str, "Shape"] | list["Shape"]
 
-# JSON has integers of any length; an array has no such shape, and a range of so many numbers has no place.
+# JSON allows integers of any size; larger ones fit neither the shape of an array nor a range in memory.
 MOST = 2**31 - 1
 
 ANYTHING = ValueKind("anything", lambda _: True)
@@ -38,19 +38,19 @@ AMOUNT = ValueKind(
 
 
 def one_of(*values: str) -> ValueKind:
-    """One of some texts."""
+    """The kind of a value that is one of these texts."""
     return ValueKind(f"one of {', '.join(values)}", lambda value: isinstance(value, str) and value in values)
 
 
 def read(path: str | Path, shape: Shape, wanted: str) -> Any:
-    """Read a JSON file that has a shape; `wanted` says what it is."""
+    """Read a JSON file that must have a shape; `wanted` says what the file should be."""
     value = files.read_json(path)
     require(value, shape, path, wanted)
     return value
 
 
 def require(value: Any, shape: Shape, path: str | Path, wanted: str, key: str = "") -> None:
-    """Refuse a value without the shape; `key` is where it stands in its file."""
+    """Refuse a value without the shape; `key` is its place in its file."""
     if isinstance(shape, ValueKind):
         if not shape.fits(value):
             raise BadInput(path, key, f"found {_shown(value)}", f"expected {shape.called}")

@@ -1,7 +1,7 @@
 """The audit's rules that know what a study and a run are.
 
-Statements and files are not trusted: what makes Python raise becomes a finding. A result that other code made is held
-against the study only as far as all versions agree: in its spec, and in the names of its paths.
+Statements and files are not trusted: an exception becomes a finding. A result by other code is compared with the study
+only in the parts that all versions share: its spec, and the names in its paths.
 """
 
 import functools
@@ -39,20 +39,20 @@ from toolnoise.study.runs import weight_digests
 from toolnoise.study.study import Study
 from toolnoise.training import bitflip
 
-# The jobs that train or take over a run; those that come from outside of the study; those that need not read a file.
+# Jobs that train or adopt a run; jobs that use files from outside of the study; jobs that need not read a file.
 TRAINS = ("train", "run-program", "adopt-run")
 OUTSIDE = ("configure", "fetch", "prepare", "adopt-run")
 READS_NOTHING = (*OUTSIDE, "profile", "run-program")
 # Jobs with a spec that compute wherever Snakemake runs.
 ANYWHERE = ("adopt-run", "dump-outcomes")
-# What statements of all versions have in common.
+# Parameters that are the same in statements of all versions.
 COMMON = ("spec", "keys", "cell", "pair", "dataset", "model", "hardware", "trained_on")
-# Inference may differ in its last bits from one machine to the next: a class that changes with them is no finding.
+# Inference on another machine may differ in the last bits: if this share of the classes changes, it is no finding.
 BORDERLINE = 1 / 1000
 
 
 def rules_of(tree: Tree) -> list[Rule]:
-    """The rules for a study's results; those that hold them against its study.json, if that can be read."""
+    """The rules for a study's results, with those that compare them with study.json if it can be read."""
     trained, damaged = _trained_runs(tree)
     of_runs = [
         rule(record),
@@ -76,7 +76,7 @@ def _unread(problem: str, tree: Tree) -> Found:
     made = tree.producer(tree.named(STUDY_FILE))
     if made and made.path in tree.stale:
         tree.notes.append(f"study.json is of an earlier version: nothing was held against it ({problem})")
-    # Single figures and runs can be made without it.
+    # Single figures and runs can be made without study.json.
     elif tree.top or STUDY_FILE in tree.files:
         yield tree.named(STUDY_FILE), problem
 
@@ -94,7 +94,7 @@ def _digest(modules: tuple[str, ...], files: tuple[str, ...]) -> str:
 
 
 def counted(statement: Statement) -> str | None:
-    """The digest of what counts of the present code of a job; None if that is not known here."""
+    """The digest of the present code that affects a job's outputs; None if it is not known here."""
     verb, parameters = statement.verb, statement.parameters
     if verb not in job_code.JOBS:
         return None
@@ -133,7 +133,7 @@ def this_study(jobs: dict[str, ExpectedJob], tree: Tree, statement: Statement) -
 
 
 def unlike(job: ExpectedJob | None, statement: Statement, *, is_stale: bool = False) -> Iterator[str]:
-    """How a statement differs from a job of the study; of one by other code, in what all versions have in common."""
+    """How a statement differs from a job of the study; if `is_stale`, only the parts that all versions share count."""
     if job is None or job.verb != statement.verb:
         # Other code may have had other jobs, but no other runs.
         if not is_stale or statement.verb in TRAINS:
@@ -153,7 +153,7 @@ def unlike(job: ExpectedJob | None, statement: Statement, *, is_stale: bool = Fa
 
 
 def _differing(name: str, what: str, value: Any, expected: Any) -> Found:
-    """A finding that says what is wrong, and under which keys two JSON values differ, such as `recipe.epochs`."""
+    """A finding if two JSON values differ: what is wrong, and the keys that differ, such as `recipe.epochs`."""
     if keys := [change.key or "all" for change in changes(value, expected)]:
         yield name, f"{what}: {', '.join(keys[:5])}"
 
@@ -221,13 +221,13 @@ def record(tree: Tree, statement: Statement) -> Found:
 
 
 def repeats(tree: Tree, name: str, statement: Statement) -> Found:
-    """A record or an index repeats what the statement of its job says."""
+    """The differences of a record or an index from the statement of its job."""
     about, spec = _json(tree, name), statement.parameters["spec"]
     if "seeds" in about:
         made_from = [Path(needed.name).parent.name for needed in statement.inputs if needed.role == "records"]
         if list(map(str, about["seeds"])) != made_from:
             yield name, f"has the seeds {about['seeds']}; it was made from {', '.join(made_from)}"
-        # What a training does without is known to the network alone; dumps made before indices had draws have none.
+        # Only the network knows which sources it does not use. Dumps of earlier versions have no draws in the index.
         unused = set(about.get("unused", ())).intersection(OPTIONAL)
         drawn = draws(Spec.read(spec), about["seeds"], unused) if "draws" in about else {}
         yield from _differing(name, "has draws that do not follow from its seeds", drawn, about.get("draws", {}))
@@ -240,7 +240,7 @@ def repeats(tree: Tree, name: str, statement: Statement) -> Found:
 
 
 def _other_machine(tooling: dict[str, Any], varying: Sequence[str], observed: dict[str, Any]) -> list[str]:
-    """What of the observed device, precision, instruction set, threads, kernels and determinism is not as declared."""
+    """How device, precision, instruction set, threads, kernels and determinism differ from the declared ones."""
     device, variables = observed["device"], observed["variables"]
     on_cpu = tooling["accelerator"] == "cpu"
     is_called = device != "cpu" and accelerators.is_called(tooling["device"] or device, device)
@@ -263,16 +263,16 @@ def _other_machine(tooling: dict[str, Any], varying: Sequence[str], observed: di
 
 
 class TrainedRun(NamedTuple):
-    """What other runs must agree with; digests stand for the rows of its history."""
+    """The facts of a run that other runs must agree with; digests stand for the rows of its history."""
 
-    name: str  # of its run.json
-    path: str  # of its folder in the study
+    name: str  # the name of its run.json
+    path: str  # the path of its folder in the study
     spec: Spec
-    start: tuple[Any, ...]  # what its initial weights follow from
-    plan: tuple[Any, ...]  # what the draws of its epochs follow from
+    start: tuple[Any, ...]  # determines its initial weights
+    plan: tuple[Any, ...]  # determines the draws of its epochs
     data: str
     initial: str
-    epochs: tuple[str, ...]  # without their seconds
+    epochs: tuple[str, ...]  # without seconds
     weights: tuple[str, ...]
     draws: tuple[str, ...]
 
@@ -283,7 +283,7 @@ class TrainedRun(NamedTuple):
 
 
 def _trained_runs(tree: Tree) -> tuple[list[TrainedRun], list[tuple[str, str]]]:
-    """Every readable run, and for the others why they cannot be read. The draws of training programs are their own."""
+    """Every readable run, and why others cannot be read. Training programs make their own draws: they are left out."""
     known, damaged = [], []
     for statement in tree.statements:
         if statement.verb == "train":
@@ -302,7 +302,7 @@ def _trained(tree: Tree, record: str) -> TrainedRun:
     _whole(tree, f"{folder}/history.csv")
     spec, rows = run.spec, run.history()
     start = (spec.model.name, spec.dataset.name, spec.study_seed, replicate("init", spec))
-    # Everything but learning rates.
+    # The whole recipe except learning rates.
     recipe, replicates = spec.recipe, (replicate(source, spec) for source in ("data", "shuffle", "augment", "dropout"))
     shape = (recipe["batch_size"], recipe.get("last_batch"), recipe["crop"], recipe["flip"])
     emulated = replicate("impl", spec) if spec.hardware.impl_noise == "reduction-order" else 0
@@ -402,7 +402,7 @@ def numbers(trained: list[TrainedRun], tree: Tree) -> Found:
     for statement in tree.statements:
         check = {"collect": _collected, "predict": _accuracies}.get(statement.verb)
         files = [*statement.inputs, *statement.outputs]
-        # What is left out of an archive cannot be compared, and what is missing is so under other rules.
+        # Files that an archive left out cannot be compared, and other rules report missing files.
         if check and all(tree.inside(file.name) in tree.files for file in files):
             yield from guarded(statement.name, lambda of=statement, check=check: check(tree, of))
 
@@ -485,7 +485,7 @@ def _json(tree: Tree, name: str) -> dict[str, Any]:
 
 
 def _whole(tree: Tree, name: str) -> Path:
-    """Where an artifact lies that has the size in its statement: a larger one could fill the memory."""
+    """The path of an artifact, which must have the stated size: a larger file could fill the memory."""
     path, made = tree.inside(name), tree.producer(name)
     sizes = {output.name: output.size for output in made.outputs} if made else {}
     if path not in tree.files or tree.files[path] != sizes.get(name):

@@ -1,6 +1,6 @@
 """Every job that a study expects, with its outputs and the parameters that follow from the study.
 
-The audit holds statements against them, and `import` takes nothing else.
+The audit compares statements with them, and `import` accepts no other jobs.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from toolnoise.study.study import Study
 
 
 def _nothing(_study: Study, _place: Place) -> Parameters:
-    """Inputs say all."""
+    """No parameters: the inputs determine the outputs."""
     return {}
 
 
@@ -32,12 +32,12 @@ def _run(study: Study, run: Any) -> Parameters:
 
 
 def _dump(study: Study, cell: Cell) -> Parameters:
-    """Of a cell, the spec of its first run."""
+    """The spec of a cell's first run."""
     return {"spec": study.spec(cell, study.seeds[cell][0]).as_json()}
 
 
 def _measured(study: Study, cell: Cell) -> Parameters:
-    """The cell, and the seed of what its measure draws."""
+    """The cell, and the seed of its measure's draws."""
     return {"cell": list(cell), "study_seed": study.config["seed"]}
 
 
@@ -55,7 +55,7 @@ def _command(study: Study, model: str) -> str:
     return study.config["models"][model].get("command", "")
 
 
-# By verb, where they are not the names in the paths of its files.
+# The parameters by verb, for verbs that have more or other parameters than the names in the paths of their files.
 PARAMETERS: dict[str, Callable[[Study, Any], Parameters]] = {
     "configure": _nothing,
     "fetch": parameters.data,
@@ -96,7 +96,7 @@ PARAMETERS: dict[str, Callable[[Study, Any], Parameters]] = {
 class ExpectedJob(NamedTuple):
     """A job of a study: its verb, its place, its outputs by name, its parameters, and whether a whole study has it.
 
-    `records` are those of the runs that a dump is of.
+    `records` are the records of the runs in a dump.
     """
 
     verb: str
@@ -113,7 +113,7 @@ class ExpectedJob(NamedTuple):
 
 
 def expected_jobs(study: Study) -> Iterator[ExpectedJob]:
-    """Every job, in the order of the data."""
+    """Every job of a study."""
     for verb, kind in expected.EXPECTED.items():
         for place in kind.places(study):
             outputs = tuple(study.path(pattern, place) for pattern in kind.patterns)

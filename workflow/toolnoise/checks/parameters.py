@@ -1,4 +1,4 @@
-"""The parameters and some inputs of the jobs of a study, at their places, as rules ask for them."""
+"""The parameters and some inputs of the jobs of a study, by place; Snakemake's rules use them."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ def data(study: Study, place: Dataset) -> Parameters:
 
 
 def common_spec(study: Study, place: Variants) -> Parameters:
-    """The spec as far as all runs of a place have it, so that a variant more is no reason to train again."""
+    """One spec for all runs of a place, so that a further variant is no reason to train again."""
     return {"spec": study.spec(Cell(*place, "control"), 1).as_json()}
 
 
 def exchange(study: Study, way: Pair) -> Parameters:
-    """The spec of what computes: runs of the same cell there."""
+    """The spec of the cell that computes, and the tooling of the runs that it computes with."""
     trained, elsewhere = way.cells
     return {"spec": study.spec(elsewhere, study.seeds[trained][0]).as_json(), "trained_on": trained.hardware}
 
@@ -33,17 +33,17 @@ def profile(study: Study, place: Profile) -> Parameters:
 
 
 def outcomes(study: Study, place: Cell) -> Parameters:
-    """What the program of a cell leaves."""
+    """The kind of outcome of the program of a cell."""
     return {"outcome": programs.outcome(study.config, place.model)}
 
 
 def growth(study: Study, place: Variants) -> Parameters:
-    """The place, and what is compared with what."""
+    """The place, and the pairs of cells that are compared."""
     return {**place._asdict(), "references": [[list(cell) for cell in both] for both in study.growing()[place]]}
 
 
 def claims(study: Study, _: Whole) -> Parameters:
-    """The study's own claims, in an order that does not depend on its file, and what verdicts say of toolings."""
+    """The study's own claims, in an order independent of its file, and the toolings and data that verdicts describe."""
     labels = labels_shown(study.config["datasets"], (cell.dataset for cell in study.cells))
     said = {"label_of": labels, "synthetic": list(study.synthetic()), "judged": list(study.config.get("judged", ()))}
     return {
@@ -57,7 +57,7 @@ def claims(study: Study, _: Whole) -> Parameters:
 
 
 def compared_runs(study: Study, place: Variants) -> list[str]:
-    """The values of each run of all cells that are compared."""
+    """The files with the values of each run, for all cells that are compared."""
     cells = dict.fromkeys(cell for both in study.comparisons(place) for cell in both)
     return [study.path(METRICS["runs"].pattern, cell) for cell in cells]
 
@@ -80,20 +80,20 @@ def remedied_dump(study: Study, cell: Cell) -> list[str]:
 
 
 def single_dump(study: Study, cell: Cell) -> list[str]:
-    """The dump of the runs that it is compared with; none if these are its own."""
+    """The dump of the runs that a cell under remedies is compared with; none if these are its own runs."""
     single = study.without_remedy(cell)
     return [study.path(layout.LOGITS, single)] if single != cell else []
 
 
 def first_outcome(study: Study, place: Dataset) -> str:
-    """The run that brings a data set: one of Control, if there is one, since nothing else runs before its gate."""
+    """The record of the run that brings a data set: a Control run if one exists, since other runs await its gate."""
     cells = [cell for cell in study.cells if cell.dataset == place.dataset]
     first = next((cell for cell in cells if cell.variant == "control"), cells[0])
     return study.runs(layout.RECORD, first)[0]
 
 
 def gate_of(study: Study, run: Training) -> list[str]:
-    """The verdict on the control cell, if the study has one and the run is not one of its own."""
+    """The verdict on the control cell, if the study has this cell and the run is not in it."""
     control = Cell(*run[:3], "control")
     gated = run.cell != control and control in study.seeds
     return [study.path(layout.GATE, control)] if gated else []

@@ -1,8 +1,8 @@
 """Results made again from their statements, in a scratch folder, and compared bit for bit with the stated digests.
 
-The folder has the stated inputs under their stated names, each verified. There the statement's command is performed, by
-the code that the statement names. What differs of the machine and the programs is in the new statement. Files with
-times are compared without their times, with the files here.
+The folder has the stated inputs under their stated names, each verified. The statement's command runs there, with the
+code that the statement names. The new statement shows differences of machine and programs. Files with times are
+compared with the files here, without their times.
 """
 
 import functools
@@ -35,10 +35,10 @@ from toolnoise.study import environments
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
 WANTED = "a run, or any file under results that has a statement"
-# The first kinds of job in a sample, so that a small one covers each stage; others follow.
+# The first kinds of job in a sample, so that a small sample covers each stage; other kinds follow.
 NOISY = " with noise"
 FIRST = (f"train{NOISY}", "render", "measure", "predict", "train", "prepare", "collect")
-# Where the package lies in the repository.
+# The folder of the repository that the package lies in.
 WORKFLOW = str(PurePosixPath(program.NAME).parent)
 
 
@@ -64,7 +64,7 @@ class Job(NamedTuple):
 
 
 class Rebuilt(NamedTuple):
-    """The outcome of a rebuild: the verdict, and what explains it."""
+    """The outcome of a rebuild: the verdict, and lines that explain it."""
 
     job: Job
     verdict: str
@@ -72,7 +72,7 @@ class Rebuilt(NamedTuple):
 
 
 class Refused(Exception):  # noqa: N818 (it is no error of this program)
-    """Why a job was not made again, and the verdict if that is not `LACKING`."""
+    """Why a job was not made again, and the verdict unless it is `LACKING`."""
 
 
 def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
@@ -143,7 +143,7 @@ def report(outcomes: Iterable[Rebuilt]) -> int:
 
 
 def _performed(job: Job, scratch: Path) -> tuple[Path, str]:
-    """Perform a job in a folder with all that it reads, verified; returns the folder, and a name for the code."""
+    """Perform a job in a new folder with its verified inputs; returns the folder, and a name for the code."""
     statement, user = job.statement, Path(as_given(job.tree.root)).absolute().parent.parent
     if why := statement.unrepeatable or _why_not_here(statement):
         raise Refused(why, CANNOT)
@@ -178,7 +178,7 @@ def _performed(job: Job, scratch: Path) -> tuple[Path, str]:
 
 
 def _why_not_here(statement: Statement) -> str:
-    """Why a job cannot be done again on this machine, or on any; empty if it can."""
+    """Why a job cannot be repeated on this machine, or on any; empty if it can."""
     if statement.parameters.get("spec") is None:
         return ""
     try:
@@ -206,7 +206,7 @@ def _link(place: Path, source: Path) -> None:
 
 
 def _run(words: list[str], folder: Path, variables: dict[str, str]) -> None:
-    """Perform a command in a folder; what it prints, such as the progress of a training, is shown."""
+    """Perform a command in a folder; its standard output, such as the progress of a training, is shown."""
     with tempfile.TemporaryFile() as log:
         command = program.python("toolnoise.cli", *words)
         done = subprocess.run(command, cwd=folder, env=variables, stdout=sys.__stderr__.fileno(), stderr=log)
@@ -217,7 +217,7 @@ def _run(words: list[str], folder: Path, variables: dict[str, str]) -> None:
 
 
 def _variables(statement: Statement, code: Path) -> dict[str, str]:
-    """This process's variables for a process that imports `code`, with the frameworks' variables as the job had them.
+    """The variables for a process that imports `code`: those of this process, and the frameworks' as the job had them.
 
     As in the workflow's jobs, `python` in the command of a training program is the Python of this environment.
     """
@@ -238,7 +238,7 @@ def _variables(statement: Statement, code: Path) -> dict[str, str]:
 
 
 def package_of(statement: Statement, scratch: Path) -> tuple[Path, str]:
-    """The folder to import the package from, and a name for it: the present one if it is as recorded, else a copy."""
+    """The folder to import the package from, and a name for it: the present code if it is as recorded, else a copy."""
     recorded, commit = [one for one in statement.made_of(CODE, RESOURCE) if not _is_own(one)], statement.commit or ""
     here = [file for file in recorded if _is(program.path_of(file.name), file)]
     if here == recorded:
@@ -246,7 +246,7 @@ def package_of(statement: Statement, scratch: Path) -> tuple[Path, str]:
     if repository.committed(commit):
         repository.extract(commit, scratch)
     for file in here:
-        # One that was changed when the job ran may have been committed since.
+        # A file with uncommitted changes when the job ran may have been committed since.
         (scratch / file.name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(program.path_of(file.name), scratch / file.name)
     if missing := [file.name for file in recorded if not _is(scratch / file.name, file)]:
@@ -257,8 +257,8 @@ def package_of(statement: Statement, scratch: Path) -> tuple[Path, str]:
 def lay_out_own(statement: Statement, user: Path, folder: Path) -> None:
     """Put the user's own modules, as recorded, where a job that runs in `folder` imports them from.
 
-    One in the repository was recorded by its path there, any other by its path in the user's folder. Where that is not
-    known, as results were moved, it is put at every end of that path.
+    A module in the repository was recorded by its path there, any other by its path in the user's folder. If it is not
+    found in the user's folder, because results were moved, it is put at every end of that path.
     """
     for file in filter(_is_own, statement.dependencies):
         parts = PurePosixPath(file.name).parts
@@ -291,7 +291,7 @@ def _is(path: Path, file: Artifact) -> bool:
 
 
 def _compared(job: Job, folder: Path, code: str) -> Rebuilt:
-    """The outcome of a job that was performed again in a folder."""
+    """The outcome of a job that was repeated in a folder."""
     outputs = job.statement.outputs
     remarks = {output.name: _remark(job, output, folder / output.name) for output in outputs}
     lines = [f"{name}: {remark}" for name, remark in remarks.items() if remark]
@@ -313,7 +313,7 @@ def _compared(job: Job, folder: Path, code: str) -> Rebuilt:
 
 
 def _remark(job: Job, output: Artifact, again: Path) -> str:
-    """How a rebuilt output, or the file here, differs from the stated one; empty if neither does except for times."""
+    """How a rebuilt output, or the file here, differs from the stated one; empty if both are equal except for times."""
     if not again.is_file():
         return "was not made"
     as_stated, inside = sha256(again) == output.sha256, job.tree.inside(output.name)

@@ -1,12 +1,12 @@
-"""Results travel between clusters: exported as an archive, and imported where they fit the study, all of it or nothing.
+"""Results travel between clusters: an archive is exported, and imported into the same study as a whole or not at all.
 
-What travels was made on a tooling, which other sites may not have: runs, dumps of predictions and of layers, profiles
-and times of steps, each with its statement. Everything else can be made from them anywhere. Only the statements of the
-prepared data are included, and the root's: with a signature on it, it vouches for the others elsewhere, too.
+Only results that need a tooling travel, because other sites may not have it: runs, dumps of predictions and of layers,
+profiles and times of steps, each with its statement. Everything else can be made from them anywhere. Two further kinds
+of statement are included: those of the prepared data, and the root, which vouches for the others if it is signed.
 
-An archive may contain only what the study here expects, with the parameters that follow from it. The data must be the
-data here, and so must the code. Files are unpacked in a hidden folder beside the results. They move only when all are
-verified, and no file replaces another.
+An archive may contain only jobs that the study here expects, with the parameters that follow from the study. Its data
+and its code must equal those here. Files are unpacked in a hidden folder beside the results. They move only when all
+are verified, and no file replaces another.
 """
 
 import base64
@@ -36,15 +36,15 @@ from toolnoise.provenance.tree import Tree
 from toolnoise.study import job_code
 from toolnoise.study.study import Study
 
-# Its statement travels, without its files.
+# The statement of this job travels without the job's files.
 STATED = "prepare"
 SNAKEMAKE = ".snakemake"
-# What an archive is refused for: a file, what is wrong with it, and what is allowed.
+# Reasons to refuse an archive: a file, what is wrong with it, and what is allowed.
 Refusals = Iterator[tuple[str, str, str]]
 
 
 class Counts(NamedTuple):
-    """The number of jobs whose files were exported or imported, by verb, and the number of the others."""
+    """The number of jobs whose files were exported or imported, by verb, and the number of other jobs."""
 
     jobs: Counter[str]
     others: int
@@ -102,7 +102,7 @@ def _members(
 
 
 def _unchanged(path: Path, statement: Artifact, done: Callable[[int], object]) -> Iterator[bytes]:
-    """The bytes of a file in chunks, as its statement has them; `done` is called with each number of bytes read."""
+    """The bytes of a file in chunks; they must match its statement. `done` is called with each number of bytes read."""
     digest, left = hashlib.sha256(), statement.size
     with files.readable(path, "the file that its statement names"), files.open_plain(path) as file:
         while left and (chunk := file.read(min(left, BLOCK))):
@@ -126,9 +126,9 @@ def import_archive(
     other_code: bool = False,
     why_unsigned: Callable[[Tree], str] | None = None,
 ) -> Counts:
-    """Verify an archive and add its files to the results of its study; returns what was not here before.
+    """Verify an archive and add its files to the results of its study; returns the counts of new and known jobs.
 
-    `why_unsigned` says why its root is not signed as required. A signed root must have the digest of each statement.
+    `why_unsigned` returns why a root is not signed as required. A signed root must have the digest of each statement.
     """
     snakemake = root.absolute().parent.parent / SNAKEMAKE
     if any((snakemake / "locks").glob("*")):
@@ -146,7 +146,7 @@ class _Incoming:
     """An unpacked archive, and the study here that it should fit.
 
     `coming` are the statements of its jobs that travel, `owed` their outputs, by name. The statements of the data and
-    of the page stay out: the page shows what was there, and is made anew here.
+    of the page are not imported: the page shows the other site's results, and is made again here.
     """
 
     def __init__(self, study: Study, root: Path, found: Tree) -> None:
@@ -160,7 +160,7 @@ class _Incoming:
         return self.root / PurePosixPath(name).relative_to(PurePosixPath(RESULTS, self.name))
 
     def refusals(self, other_code: bool, why_unsigned: Callable[[Tree], str] | None) -> Refusals:
-        """Everything that the archive is refused for, the most telling first."""
+        """All reasons to refuse the archive, the most informative first."""
         parts = [self._other_jobs()]
         parts += [self._not_under_root(why_unsigned)] if why_unsigned else []
         parts += [] if other_code else [self._other_code()]
@@ -195,8 +195,8 @@ class _Incoming:
                     yield name, found, f"commit {statement.commit or 'unknown'}, or --other-code"
 
     def _wrong_files(self) -> Refusals:
-        """Files that are not as stated, or differ from those that are here, and records that repeat something else."""
-        # Whatever the archive may say that it lacks, it must have.
+        """Files that differ from their statements or from the files here, and records that differ from statements."""
+        # The archive must also have the files that it lists as left out.
         whole = dataclasses.replace(self.found, statements=tuple(self.coming.values()), left_out={})
         whole.hashed.update(audit.digests(whole))
         for check in (audit.unknown, audit.missing, audit.changed):
@@ -212,7 +212,7 @@ class _Incoming:
                     yield name, what, "what its statement says"
 
     def _wrong_inputs(self) -> Refusals:
-        """Jobs that were made from something else than what is here, or comes in."""
+        """Jobs whose inputs are not equal to files here or in the archive."""
         outputs = {name for job in self.jobs.values() for name in job.outputs}
         for statement in self.found.by_name.values():
             of_data = statement.outputs if statement.verb == STATED else ()
@@ -236,12 +236,12 @@ class _Incoming:
         for name, statement in self.coming.items():
             outputs = [one.name for one in statement.outputs]
             absent = [one for one in outputs if not os.path.lexists(self.place_of(one))]
-            # A statement alone is missing if an import was killed just before it came.
+            # Only a statement is missing if an import was killed just before placing it.
             if absent or not os.path.lexists(self.place_of(name)):
                 placed.append(statement.verb)
                 # The statement last, as in the recorder: a stated result is complete.
                 names += [*absent, name]
-                # First of all, so that an import that is killed meanwhile can be repeated.
+                # Before files move, so that an import that is killed meanwhile can be repeated.
                 _forget(snakemake, [name, *outputs])
         # One time for all, not older than the inputs here: Snakemake compares times, and would rerun jobs.
         read = {read.name for statement in self.coming.values() for read in statement.inputs} - self.owed.keys()
@@ -264,7 +264,7 @@ def _move(moves: Sequence[tuple[Path, Path]], replaced: Path) -> None:
                 undo.callback(lambda folder=folder: folder.exists() and folder.rmdir())
                 files.make_folder(folder)
             if target.exists():
-                # An old statement whose files are gone.
+                # This is an old statement whose files are gone.
                 _rename(target, replaced / str(number), undo)
             _rename(source, target, undo)
         for place in dict.fromkeys(target.parent for _, target in moves):

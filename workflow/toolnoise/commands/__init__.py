@@ -1,1 +1,1 @@
-"""Commands for people: a study is run and summed up. What they and the Snakefile ask of Snakemake is here, too."""
+"""Commands for people that run and summarize a study, and the parts of Snakemake that they and the Snakefile use."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolnoise.provenance import recorder
 
 GROUP = "jobs, which Snakemake runs"
-# The parts of a spec by the options that give them, as key=value text. The last two are those of a profile.
+# The parts of a spec by the options that give them, as key=value text. The last two are for a profile.
 SPEC = {
     "model": "the network or the program",
     "dataset": "the data set",
@@ -41,7 +41,7 @@ SPEC = {
     "steps": "the numbers of timed steps",
 }
 _OPTIONAL_PARTS = ("dataset", "images", "steps")
-# The places that an argument names with all of their names.
+# Arguments that name a place in full, each with the kind of place.
 PLACES = {"cell": Cell, "pair": Pair}
 
 
@@ -58,7 +58,7 @@ def verb(name: str) -> Verb:
 
 
 def _arguments(job: JobFunction) -> typing.Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every option with what argparse needs to know of it."""
+    """Every option with its settings for argparse."""
     for name, parameter in job.values.items():
         if parameter.annotation is Spec:
             for part, about in SPEC.items():
@@ -74,13 +74,13 @@ def _arguments(job: JobFunction) -> typing.Iterator[tuple[str, Mapping[str, Any]
 
 
 def _of_value(parameter: inspect.Parameter) -> dict[str, Any]:
-    """What argparse needs to know of a value."""
+    """The settings for argparse of an option with a value."""
     if parameter.annotation is int:
         return {"type": int, "metavar": "N"}
     if annotation_of(parameter) == "words":
         return {"nargs": "*", "metavar": "WORD"}
     kind = "TEXT" if parameter.annotation is str else "KEY=VALUE" if _is_values(parameter) else "JSON"
-    # Snakemake writes nothing for a text that is empty.
+    # Snakemake writes no word for an empty text.
     return {"metavar": kind, "nargs": "?", "const": ""}
 
 
@@ -96,7 +96,7 @@ def parameters_of(job: JobFunction, options: Mapping[str, Any]) -> dict[str, Any
             parameters["spec"] = spec_of(options)
             continue
         value = options[name]
-        # What is optional and empty is not stated.
+        # Empty optional values are not stated.
         if value is None or (job.is_optional(name) and value in ("", [])):
             continue
         read = _value(parameter, value, f"--{option_of(name)}")
@@ -121,7 +121,7 @@ def _value(parameter: inspect.Parameter, value: Any, option: str) -> Any:
 
 
 def spec_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """A spec, from the options that have its parts."""
+    """A spec from the options for its parts."""
     given = {part: options[part] for part in SPEC if options[part] is not None}
     spec = {part: values_in_text(text, f"--{part}") for part, text in given.items()}
     spec["hardware"] = spec.pop("tooling")
@@ -152,7 +152,7 @@ def _run(options: argparse.Namespace) -> None:
         if checkpoint := aside.get("checkpoint"):
             files.discard(checkpoint)
             if programs.is_program(parameters["spec"]["model"]):
-                # The program has a folder for its own, which the job has checked.
+                # The program has a folder beside the checkpoint, which the job has checked.
                 shutil.rmtree(Path(checkpoint).with_suffix(""), ignore_errors=True)
 
     with errors_in_one_line(f"{options.verb} {called(parameters)}".rstrip()):
@@ -167,7 +167,7 @@ def _run(options: argparse.Namespace) -> None:
 def recorded(
     verb: str, parameters: dict[str, Any], named: Files, aside: Files, command: Sequence[str] = ()
 ) -> "recorder.Job":
-    """A job as the recorder takes it; `named` are its files by argument."""
+    """A job for the recorder; `named` are its files by argument."""
     from toolnoise.provenance import recorder
 
     job = job_code.function_of(verb)
@@ -193,14 +193,14 @@ def recorded(
 
 
 def _require_whole_recipe(key: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse a recipe that lacks a key which a job has asked for; a rule's command has all of them."""
+    """Refuse a recipe without a key that a job needs; the command of a rule has all keys."""
     recipe = parameters.get("spec", {}).get("recipe", {})
     if key in config.schema()["$defs"]["recipe"]["properties"] and key not in recipe:
         raise BadInput("command line", "--recipe", f"lacks the key {key!r}", "the recipe of a rule's command")
 
 
 def called(parameters: Mapping[str, Any]) -> str:
-    """What a job is about, for a message."""
+    """The subject of a job, such as its run or cell, for a message."""
     if "spec" not in parameters:
         about = [parameters[key] for key in ("cell", "pair", "dataset", "figure", "kind") if key in parameters]
         return "/".join(about[0]) if about and isinstance(about[0], list) else "".join(map(str, about[:1]))
@@ -220,11 +220,11 @@ class _Lossy(io.FileIO):
 
 
 def let_output_be_lost() -> None:
-    """From now on, this process goes on if what it prints cannot be written: a full disk under its log ends no job."""
+    """Let this process continue if its output cannot be written: a full disk under its log must not end a job."""
     for name in ("stdout", "stderr"):
         shown = getattr(sys, name)
         stream = shown.stream if isinstance(shown, Plain) else shown
-        # Not what a test or a notebook has put there.
+        # A stream that a test or a notebook has put there stays.
         if stream is getattr(sys, f"__{name}__"):
             stream.flush()
             lossy = io.BufferedWriter(_Lossy(stream.fileno(), "w", closefd=False))

@@ -1,7 +1,7 @@
 """`toolnoise run`: Snakemake with this workflow, a study and a profile, and then the study's summary.
 
-It adds nothing that Snakemake does not do by itself: it prints the command that it runs, and every further option is
-Snakemake's. Signals reach Snakemake and its jobs as if Snakemake had been started by hand.
+Snakemake makes all results: this module prints the command that it runs, and passes further options to Snakemake.
+Signals reach Snakemake and its jobs as if Snakemake had been started by hand.
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from toolnoise.base.program import end_with
 from toolnoise.study import config, grid, layout, study_files
 
 SNAKEFILE = program.snakefile()
-# With these, Snakemake makes no results, or makes them elsewhere: there is nothing to sum up. Letters can be joined.
+# With these options, Snakemake makes no results here, so that no summary follows. Letters can be joined.
 _NO_RESULTS = re.compile(
     r"-[a-zA-Z]*n[a-zA-Z]*|-[hvlDd]|--(dry-?run|help|version|unlock|lint|list|list-.*|dag|d3dag|rulegraph|filegraph|"
     r"summary|detailed-summary|report|archive|delete-.*|cleanup-.*|directory)(=.*)?"
 )
-# What Snakemake and its jobs get instead of what a terminal sends to all in its foreground. On a hangup Snakemake would
-# leave its lock behind, and a group that no shell watches would ignore SIGTSTP.
+# The signals that Snakemake and its jobs get, by the signals that a terminal sends to its foreground. On a hangup
+# Snakemake would leave its lock behind, and a group that no shell watches would ignore SIGTSTP.
 _OF_TERMINALS = {
     signal.SIGINT: signal.SIGINT,
     signal.SIGHUP: signal.SIGINT,
@@ -39,7 +39,7 @@ _ENDING = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
 
 
 def run(profile: str | None, words: Sequence[str]) -> int:
-    """Run the study that is among the words, or that of this folder; return Snakemake's exit code."""
+    """Run the study that the words name, or else this folder's study; return Snakemake's exit code."""
     study, snakemake = command(profile, words)
     study_files.require_readable(snakemake[1:])
     kept = Path(".snakemake")
@@ -61,7 +61,7 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
     snakemake = Path(sys.executable).with_name("snakemake")
     if not snakemake.exists():
         raise BadInput(snakemake, "", "no such program", "Snakemake; pip install 'toolnoise[run]'")
-    # A profile's folder: a path, or one of this workflow; another one Snakemake finds itself.
+    # A profile's folder is a path or belongs to this workflow; Snakemake finds other profiles itself.
     places = [Path(profile), program.profile(profile)] if profile else []
     folder = next((place for place in places if place.is_dir()), None)
     file = folder and folder / "config.yaml"
@@ -74,12 +74,12 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
     if profile:
         chosen += ["--profile", _shown(folder) if folder else profile]
         chosen += [] if _names(words, "--logger") else ["--logger", "toolnoise"]
-    # Last, since it takes one value: what follows may be a target.
+    # `--snakefile` comes last, because it takes one value: the next word may be a target.
     return study, [_shown(snakemake), *chosen, "--snakefile", _shown(SNAKEFILE), *further]
 
 
 def _only(profiles: config.Config, study: str) -> list[str]:
-    """The `only` of a profile, for its own study, as options for another one: toolings that the study lacks are out."""
+    """A profile's `only`, which is for its own study, as options for another study, without toolings that it lacks."""
     only = profiles.get("only", [])
     known = config.read(study)["hardware"]
     kept = [name for name in only if name in known]
@@ -111,22 +111,22 @@ def _shown(path: Path) -> str:
 def _followed(snakemake: Sequence[str]) -> tuple[int, list[signal.Signals]]:
     """Run Snakemake to its end; return its exit code, and the signals that were to end it.
 
-    It has a process group of its own, so that it gets each signal once, whether a terminal sends it to all processes or
-    somebody sends it to this one alone.
+    Snakemake has a process group of its own. So it gets each signal once, whether a terminal sends the signal to all
+    processes or a user sends it only to this process.
     """
-    # If this process is killed, it finishes its running jobs and ends, as on SIGTERM: nobody could end it from here.
+    # If this process is killed, Snakemake finishes its running jobs and ends, as on SIGTERM.
     end_in_order = functools.partial(end_with, os.getpid(), signal.SIGTERM)
     child = subprocess.Popen(snakemake, process_group=0, preexec_fn=end_in_order)
     received: list[signal.Signals] = []
 
     def forward(number: int, _frame: FrameType | None) -> None:
-        # A lost terminal may say so twice.
+        # A lost terminal may send SIGHUP twice.
         if number == signal.SIGHUP and signal.SIGHUP in received:
             return
         received.extend(one for one in _ENDING if one == number)
         with contextlib.suppress(ProcessLookupError):
             if number == signal.SIGTERM:
-                # It lets the running jobs finish.
+                # Snakemake lets the running jobs finish.
                 child.terminate()
             else:
                 os.killpg(child.pid, _OF_TERMINALS[signal.Signals(number)])
@@ -138,7 +138,7 @@ def _followed(snakemake: Sequence[str]) -> tuple[int, list[signal.Signals]]:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, forward)
     code = child.wait()
-    # As a shell says it of a program that a signal has ended.
+    # A shell uses this exit code for a program that a signal has ended.
     return (128 - code if code < 0 else code), received
 
 
@@ -146,7 +146,7 @@ def _sum_up(study: str, words: Sequence[str]) -> None:
     """Print the summary of a study, once it has its page."""
     renamed = [word.removeprefix("study=") for word in words if word.startswith("study=")]
     name = renamed[-1] if renamed else config.read_yaml(study)["study"]
-    # Its packages take as long to import as Snakemake takes to start.
+    # Imported here, because its packages take as long to import as Snakemake takes to start.
     from toolnoise.commands import summary
 
     kept, page = (Path(pattern.format(study=name)) for pattern in (layout.STUDY, layout.PAGE))

@@ -1,7 +1,7 @@
-"""What the Snakefile reads of Snakemake beyond its documented language: all of it is here, and a test tries each.
+"""Everything that the Snakefile reads of Snakemake beyond its documented language; a test tries each function.
 
 Each function gets the object `workflow` that a Snakefile sees, and reads named attributes of it. Nothing is set, and
-little is imported: the Snakefile reads this in every job. pyproject.toml names the versions for which it is true.
+little is imported: the Snakefile imports this in every job. pyproject.toml names the versions of Snakemake that fit.
 """
 
 import shutil
@@ -19,7 +19,7 @@ def is_module(workflow: Any) -> bool:
 
 
 def is_main_process(workflow: Any) -> bool:
-    """Whether this is the Snakemake that somebody started, and not one that it starts for a job."""
+    """Whether this is the Snakemake process that a user started, and not one for a single job."""
     return workflow.is_main_process
 
 
@@ -29,7 +29,7 @@ def is_dry_run(workflow: Any) -> bool:
 
 
 def snakefile(workflow: Any) -> str:
-    """The Snakefile that was started."""
+    """The path of the main Snakefile."""
     return workflow.main_snakefile
 
 

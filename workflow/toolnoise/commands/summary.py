@@ -30,9 +30,9 @@ from toolnoise.study.variants import variant
 AGAIN = "toolnoise summary"
 # The metrics of a cell in JSON; all but the last are fractions.
 METRICS = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
-# Lines of the tables, and runs whose records are read for their times.
+# The most lines of the tables, and the most runs whose records are read for their times.
 MOST, MOST_TIMED = 9, 2000
-# What is read of a run's record.
+# The keys that are read from a run's record.
 TIMED = {"seconds?": {"*": shapes.AMOUNT}, "observed?": {"device?": shapes.TEXT, "cpu?": shapes.TEXT}}
 Cells = Mapping[Cell, Rows]
 
@@ -49,7 +49,7 @@ def claims(study: Study) -> str:
 
 
 def as_json(study: Study) -> dict[str, Any]:
-    """Every cell with its numbers, in fractions, and the verdicts on claims. What is undefined is null."""
+    """Every cell with its numbers, in fractions, and the verdicts on claims. Undefined values are null."""
     verdicts = _verdicts(study)
     whole = None if verdicts is None else verdicts[verdicts["part"] == WHOLE]
     return {
@@ -62,7 +62,7 @@ def as_json(study: Study) -> dict[str, Any]:
 
 
 def _claims_decided(study: Study) -> list[str]:
-    """How many of the claims that the study is about it decides, in one line; nothing if it is about none."""
+    """A line with the number of decided claims, among all claims that concern the study; no line if none does."""
     verdicts = _verdicts(study)
     if verdicts is None:
         return []
@@ -73,7 +73,7 @@ def _claims_decided(study: Study) -> list[str]:
 
 
 def _verdicts(study: Study) -> pd.DataFrame | None:
-    """The verdicts on claims; None before there are any."""
+    """The verdicts on claims; None if they were not made yet."""
     path = study.path(layout.CLAIMS)
     return judging.read(path) if Path(path).exists() else None
 
@@ -83,7 +83,7 @@ def _cells(study: Study) -> Iterator[dict[str, Any]]:
     for place, rows in table[table["group"] == ALL].groupby(list(Cell._fields), sort=False):
         cell = Cell(*place)
         values = {row.metric: None if math.isnan(row.value) else float(row.value) for row in rows.itertuples()}
-        # Of a training program that leaves values or a metric.
+        # A training program may leave values or a metric instead of classes.
         means = [name for name in values if name.endswith("_mean")] if "accuracy_mean" not in values else []
         others = [name for mean in means for name in (mean, f"{mean.removesuffix('_mean')}_sd")]
         others += [name for name in ("mean_absolute_difference",) if name in values]
@@ -93,24 +93,24 @@ def _cells(study: Study) -> Iterator[dict[str, Any]]:
             "diverged": int(rows["n_missing"].iloc[0]),
             **{name: values.get(name) for name in METRICS},
             **({"measured": {name: values.get(name) for name in others}} if others else {}),
-            # None of another variant, and of one run, which has nothing to equal.
+            # None for other variants, and for a single run, which cannot be compared.
             "control_bit_equal": control_gate.verdict(study.path(layout.GATE, cell))
             if cell.variant == "control"
             else None,
-            # A study may have had this cell before.
+            # The table may have a cell that the study no longer has.
             "without_effect": _varying(study, cell) if values.get(BIT_EQUAL) == 1 and cell in study.seeds else [],
         }
 
 
 def _varying(study: Study, cell: Cell) -> list[str]:
-    """The algorithmic sources that vary in a cell; of runs that were there before the study, none is known."""
+    """The algorithmic sources that vary in a cell, as far as known; none for adopted runs."""
     model = study.config["models"][cell.model]
     separated = [] if "adopted" in model else model.get("sources", ALGORITHMIC)
     return [source for source in variant(cell.variant).varying if source in separated]
 
 
-# What a study found: how much each source of noise changes, and where the accuracy of all hides it
-# ------------------------------------------------------------------------------------------------
+# The findings of a study: how much each source of noise changes, and where the accuracy of all hides it
+# ------------------------------------------------------------------------------------------------------
 
 
 def _stability(study: Study) -> pd.DataFrame:
@@ -118,7 +118,7 @@ def _stability(study: Study) -> pd.DataFrame:
 
 
 def _findings(study: Study) -> Iterator[str]:
-    """What the study found, each on a line of at most 100 columns."""
+    """The study's findings, each on a line of at most 100 columns."""
     table = _stability(study)
     measured = what_varies.rows_by_cell(table)
     yield _head(study, measured, table)
@@ -133,7 +133,7 @@ def _findings(study: Study) -> Iterator[str]:
         for variant, cells in variants.items()
         if (chosen := {cell: rows for cell, rows in cells.items() if CHURN in rows})
     ]
-    # Values, losses and metrics of several tasks have several units.
+    # Values, losses and metrics of different tasks have different units.
     numbers = [
         _variant_row(study, variant, f"{VARIES.get(variant, variant)}, {cell.model}", measure, {cell: rows})
         for variant, cells in variants.items()
@@ -149,7 +149,7 @@ def _findings(study: Study) -> Iterator[str]:
 
 
 def _limited(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], room: int) -> Iterator[str]:
-    """A table of so many rows; if there are more, its last line says so."""
+    """A table of at most `room` rows; if rows are left out, its last line says so."""
     shown = rows if len(rows) <= room else rows[: room - 1]
     if shown:
         yield from aligned([heading, *shown])
@@ -158,7 +158,7 @@ def _limited(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], room: in
 
 
 def _head(study: Study, measured: Cells, table: pd.DataFrame) -> str:
-    """How much ran, how long it took where, and what about it is no training of a real device on real data."""
+    """The number of runs, their time and devices, and whether runs are adopted or data synthetic."""
     first = table[table["group"] == ALL].groupby(list(Cell._fields), sort=False)[["n_runs", "n_missing"]].first()
     runs, diverged = (int(number) for number in first.sum())
     said = [f"{study.name}: {runs} runs of {len(measured)} cells" + (f", {diverged} diverged" if diverged else "")]
@@ -186,7 +186,7 @@ def _took(study: Study) -> str:
 
 
 def _variant_row(study: Study, variant: str, called: str, measure: str, cells: Cells) -> tuple[str, ...]:
-    """A variant: what its runs change in its tasks, how many runs a task has, and how good they are."""
+    """A row for a variant: how much its runs differ, the number of runs per task, and how good they are."""
     changed = [rows[measure] for rows in cells.values()]
     shares = measure == CHURN
     means = [next((row for name, row in rows.items() if name.endswith("_mean")), UNKNOWN) for rows in cells.values()]
@@ -207,7 +207,7 @@ def _variant_row(study: Study, variant: str, called: str, measure: str, cells: C
 
 
 def _hidden(study: Study) -> Iterator[str]:
-    """The part of a test set whose accuracy ranges most over the runs of one cell with most that varies."""
+    """The part of a test set with the widest range of accuracy over a cell's runs, where most sources vary."""
     path = study.path(layout.COLLECTED, file="runs")
     table = metric_files.read([path] if Path(path).exists() else [], RUNS)
     table = table[table["metric"] == "accuracy"]

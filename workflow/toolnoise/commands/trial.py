@@ -22,7 +22,7 @@ from toolnoise.study import job_code, layout, places
 from toolnoise.study.environments import environment_of
 from toolnoise.study.study import Study
 
-# How a process ends that refuses its input.
+# The exit code of a process that refuses its input, and the start of its message.
 REFUSED, PREFIX = 2, "toolnoise: "
 
 
@@ -35,7 +35,7 @@ def call_builder(study: Study, model: str, dataset: str) -> None:
 
 
 def is_current(given: dict[str, Any], output: str | Path) -> bool:
-    """Whether a check is there, made with these parameters by the present code: by its statement alone."""
+    """Whether a check exists that, by its statement, was made with these parameters by the present code."""
     if not Path(output).exists():
         return False
     try:
@@ -50,8 +50,8 @@ def is_current(given: dict[str, Any], output: str | Path) -> bool:
 def _require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any]) -> None:
     """Refuse a model whose builder raises an error or returns no network that can be trained on a data set.
 
-    The specs are those of its toolings. Without a tooling that this machine can serve, or without the data here, only
-    the job `check_model` can tell. So it is with large data: to look into its archives takes minutes.
+    There is a spec for each of its toolings. If this machine can serve no tooling, or the data are not here, only the
+    job `check_model` can check it. This also holds for large data, whose archives take minutes to read.
     """
     missing = [source["path"] for source in sources(entry) if not Path(source["path"]).exists()]
     able = (spec for spec in specs if not environment_of({"spec": spec}) and not serving.why_not(spec["hardware"]))
@@ -69,7 +69,7 @@ def _require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any
 
 def main() -> None:
     """Build the network of a spec, read as JSON from standard input, for the data set there."""
-    # Imported here: the Snakefile reads this module, and no data or network while it does.
+    # Imported here: the Snakefile imports this module, and must not import modules of data and networks with it.
     from toolnoise.datasets import preparation
     from toolnoise.training import network
 

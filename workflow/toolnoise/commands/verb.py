@@ -1,4 +1,4 @@
-"""What a verb's module declares; the groups of the help, and arguments that several verbs share."""
+"""The declaration of a verb; the groups of the help, and arguments that several verbs share."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ Arguments = Mapping[str, Mapping[str, Any]]
 
 
 def flag(says: str) -> Mapping[str, Any]:
-    """An argument that is given or not."""
+    """An argument without a value."""
     return {"action": "store_true", "help": says}
 
 
@@ -27,9 +27,9 @@ AS_JSON = {"--json": flag("print JSON")}
 
 
 class Verb(NamedTuple):
-    """A verb: its group in the help, its help, an example, what performs it, and its arguments as argparse takes them.
+    """A verb: its group in the help, its help, an example, the function behind it, and its arguments for argparse.
 
-    The list of verbs has its help up to the first semicolon. Capitals name a positional argument.
+    The list of verbs shows the help up to the first semicolon. A name in capitals is a positional argument.
     """
 
     group: str
@@ -37,7 +37,7 @@ class Verb(NamedTuple):
     example: str
     run: Callable[[argparse.Namespace], None]
     arguments: Arguments
-    usage: str = ""  # of a verb whose further options are another program's
+    usage: str = ""  # for a verb that passes further options to another program
 
 
 def verb(

@@ -1,1 +1,1 @@
-"""Estimate: what the rest of a study will take and cost, from its runs and timed steps."""
+"""Estimates of the time and cost of the rest of a study, from finished runs and timed steps."""

@@ -1,7 +1,7 @@
 """The cost of a study, before anything is submitted: jobs, hours on each tooling, money and disk space.
 
 Hours and the sizes of weights come from earlier measurements (see `speed`), prices from the study, the rest from
-prepared data. Values that nobody measured or stated are reported as unknown, counted, and left out of the sums.
+prepared data. Missing values are reported as unknown, counted, and left out of the sums.
 """
 
 import math
@@ -50,7 +50,7 @@ class Workload(NamedTuple):
 
 
 class Tooling(NamedTuple):
-    """Work left on one tooling: runs, how many of these have an unknown time, hours of the others, cost."""
+    """Work left on one tooling: the number of runs, the number of unknown time, and hours and cost of the others."""
 
     hardware: str
     unit: str
@@ -90,9 +90,9 @@ def estimate(study: Study) -> StudyCost:
 
 
 def measure(study: Study, file: str) -> None:
-    """Time the cells that nobody has timed and this machine can run; print those that it cannot.
+    """Time the untimed cells that this machine can run; print the cells that it cannot time.
 
-    `file` is the study's file. Each is timed by its rule, which prepares its data if necessary.
+    `file` is the study's file. Each cell is timed by its rule, which prepares its data if necessary.
     """
     wanted = []
     for first, *_ in study.alike:
@@ -106,7 +106,7 @@ def measure(study: Study, file: str) -> None:
     if wanted:
         options = ["--snakefile", str(program.snakefile()), "--configfile", file, "--cores", "1", "--rerun-incomplete"]
         command = program.python("snakemake", *wanted, *options, "--keep-going", "--show-failed-logs")
-        # Alone, and with no template: nothing else takes time from what is timed.
+        # One job at a time and no template, so that nothing else slows the timed steps.
         subprocess.run(command, stdout=sys.stderr, env={**os.environ, "TOOLNOISE_WARM": "0"}, check=False)
 
 
@@ -137,11 +137,11 @@ def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
 
 
 def _dumps(study: Study, cell: Cell) -> Iterator[tuple[Path, int]]:
-    """The dumps that are made on the tooling of a cell, each with the passes over the test set that it takes."""
+    """The dumps that are made on the tooling of a cell, each with its number of passes over the test set."""
     seeds = len(study.seeds[cell])
     yield Path(study.path(layout.LOGITS, cell)), seeds
     if cell in study.layers:
-        # One forward pass over the test set at most; several if the layers do not fit in memory.
+        # For each run a pass over at most the test set; if the layers do not fit in memory, more passes.
         yield Path(study.path(layout.GRAMS, cell)), seeds
     if names := study.remedies_of(cell):
         recipe = study.config["recipes"][study.recipe_of[cell.task]]
@@ -173,7 +173,7 @@ def _profiles(study: Study, hardware: str, mode: str) -> Workload:
 
 
 def _has_record(spec: Spec, path: str) -> bool:
-    """Whether the job that `spec` describes, not an earlier version of it, has left its record."""
+    """Whether the record of a job exists and has this spec, not that of an earlier version of the job."""
     try:
         return files.read_json(path)["spec"] == spec.as_json()
     except (BadInput, KeyError, TypeError):
@@ -217,7 +217,7 @@ def _jobs(study: Study) -> dict[str, int]:
 
 
 def _disk(study: Study, paces: dict[tuple[Cell, ...], Pace | None]) -> Disk:
-    """Weights as large as a measured network's, each time that they are kept; logits; data."""
+    """The size of all weights that are kept, each as large as a measured network's, of predictions and of data."""
     weights = predictions = stored = 0
     unknown = []
     known = ((cells[0].task, pace.weight_bytes) for cells, pace in paces.items() if pace)
@@ -225,7 +225,7 @@ def _disk(study: Study, paces: dict[tuple[Cell, ...], Pace | None]) -> Disk:
     for name in study.datasets:
         path = Path(study.path(layout.DATA, dataset=name))
         cells = [cell for cell in study.cells if cell.dataset == name]
-        # What training programs left may have no classes, such as values.
+        # Outcomes of training programs, such as values, may have no classes.
         data = prepared.load(path) if path.exists() and "classes" in npz_names(path) else None
         for cell in cells:
             recipe = _spec(study, cell).recipe
@@ -256,7 +256,7 @@ def as_json(cost: StudyCost) -> dict[str, Any]:
 
 
 def as_text(cost: StudyCost, file: str) -> str:
-    """The estimate, for a person; `file` is the study's file. Of a finished study there is nothing to estimate."""
+    """The estimate as text; `file` is the study's file. A finished study needs only disk space."""
     if not any(task.left or task.seconds_left for task in cost.tasks):
         made = sum(task.runs for task in cost.tasks)
         return f"nothing left: all {made} runs and profiles are here\n{_disk_text(cost.disk)}"
@@ -277,7 +277,7 @@ def as_text(cost: StudyCost, file: str) -> str:
 def _duration(seconds: float | None) -> str:
     if seconds is None:
         return "unknown"
-    # Nothing is left; less than a second would be 1 s.
+    # 0 means that nothing is left; `span` writes at least 1 s.
     return span(seconds) if seconds else "0 s"
 
 

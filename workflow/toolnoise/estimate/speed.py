@@ -1,4 +1,4 @@
-"""The speed of runs: measured on a few steps, and found again in measurements.
+"""The speed of runs: measured on a few steps, or read from earlier measurements.
 
 The time of a run comes from finished runs of the same work, else from steps that the job `measure-speed` timed. Same
 work means the same model, data set, tooling, determinism setting (on or off) and batch size. Runs of other studies in
@@ -26,13 +26,13 @@ from toolnoise.study.runs import weight_digests
 from toolnoise.training.loop import Timings, build_model, initial_state, start_engine
 
 ONCE = ("start_up", "compile")
-# What is read of the records of runs, of timed steps, and of the cost of determinism.
+# The keys that are read from records of runs, of timed steps, and of the cost of determinism.
 TIMED: Shape = {"spec": runs.SPEC, "epochs": POSITIVE, "seconds": {"*": AMOUNT}, "recorded_steps?": [COUNT]}
 PROBED: Shape = {**TIMED, "weight_bytes": INTEGER, "steps_timed": INTEGER}
 PROFILED: Shape = {"seconds": {"*": AMOUNT}}
 # More runs of one kind add no information.
 LOOKED_AT = 10
-# Steps are timed for so many seconds.
+# Steps are timed for at least this many seconds, or for an epoch.
 SECONDS = 5.0
 # The first steps choose kernels and allocate memory.
 WARM_UP_STEPS = 2
@@ -50,10 +50,10 @@ class Pace(NamedTuple):
     evaluation: float
     weight_bytes: int
     source: str
-    epochs: int  # of the measured run
+    epochs: int  # the number of epochs of the measured run
 
     def run(self, recipe: dict[str, Any]) -> float:
-        """Seconds of a whole run; an existing training program has no recipe that says how many epochs it takes."""
+        """Seconds of a whole run; the recipe of an existing training program has no number of epochs."""
         return self.start + recipe.get("epochs", self.epochs) * self.epoch
 
     def predictions(self, runs: int) -> float:
@@ -67,7 +67,7 @@ def find(spec: Spec) -> Pace | None:
     if finished:
         path, record = finished[0]
         weights = path.with_name("weights.npz")
-        # Its final weights, the snapshots, and what was recorded after some steps.
+        # The file has the final weights, the snapshots, and the weights recorded after some steps.
         copies = cycles(record["spec"]["recipe"]) + len(record.get("recorded_steps", ()))
         size = weights.stat().st_size // copies if weights.exists() else 0
         return _pace([record for _, record in finished], size, f"finished runs: {len(finished)}")
@@ -160,7 +160,7 @@ def measure(spec: Spec, data: Input, *, out: TimedOutput) -> dict[str, Any]:
 
 
 def _time_steps(engine: KerasEngine, plan: Plan) -> tuple[float, int]:
-    """Mean seconds per step, and the number of steps timed: all of an epoch, or as many as fill some seconds."""
+    """Mean seconds per step, and the number of steps timed: a whole epoch, or as many steps as take `SECONDS`."""
     engine.epoch(plan.steps(0, WARM_UP_STEPS))
     count = 1
     while True:

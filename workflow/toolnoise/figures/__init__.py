@@ -1,1 +1,1 @@
-"""Figures and tables: notebooks executed on metric files, and what they draw with."""
+"""Figures and tables: notebooks are executed on metric files, and draw with these modules."""

@@ -1,8 +1,7 @@
-"""Estimates as dots along a level axis: a line per variant under a heading per place, and behind each its runs.
+"""Estimates as dots along a horizontal axis: a line per variant under a heading per place, each with its runs.
 
-The lines are named once, on the left, so that all panels are read along them. Every figure of this kind is as wide as
-a page of a paper and as long as it has lines. An exact zero is an open square with a 0; a value too small to be seen
-has its number beside it.
+The lines are named once, on the left, and run through all panels. The height of a figure follows from its number of
+lines. An exact zero is an open square with a 0; a value too small to be seen has its number beside it.
 """
 
 import itertools
@@ -26,10 +25,10 @@ from toolnoise.study.variants import variant
 LINE = 0.17  # inches from line to line
 HEADED = ("place", "variant")
 UNSEEN = 0.04  # of an axis: a smaller value has its number beside it
-REACH = 2.2  # times the largest value: an interval that goes on beyond ends in an arrow
-LOG_REACH = 6.0  # the same on the axis of a ratio, and down to its inverse
-BELOW = 0.27  # of a line: so far below its estimate stand a line's runs
-GAP = 0.12  # of a panel's width: more than there is between two
+REACH = 2.2  # times the largest value: a longer interval ends in an arrow
+LOG_REACH = 6.0  # the same for the axis of a ratio, in both directions
+BELOW = 0.27  # of a line: the distance of the runs below their estimate
+GAP = 0.12  # of a panel's width: more than the space between two panels
 STRIP, ALARM = "#F1F1F1", "#B23000"
 EXPECTED = {"color": "#D8D8D8", "linewidth": 0}  # a range
 RING = {"markersize": 8.5, "markerfacecolor": "none", "markeredgecolor": ALARM, "markeredgewidth": 1.4}
@@ -73,9 +72,9 @@ def lines(rows: pd.DataFrame) -> Lines:
 
 
 def page(at: Lines, measures: int, width: float = sheets.COLUMN) -> tuple[Figure, Sequence[Axes]]:
-    """An empty figure with a panel per measure, its lines named on the left and their headings shaded.
+    """An empty figure with a panel per measure; lines are named on the left, and their headings are shaded.
 
-    Without a measure that can be drawn it has no panels: its title and notes say so.
+    If no measure can be drawn, the figure has no panels: its title and notes say so.
     """
     if not measures:
         return sheets.without_panels(width), []
@@ -93,12 +92,12 @@ def page(at: Lines, measures: int, width: float = sheets.COLUMN) -> tuple[Figure
         panel.spines["left"].set_visible(False)
         headings = {height: heading for (heading, line), height in at.items() if not line}
         for height in headings:
-            # It fills the gap to the next panel, so that a long heading lies on one strip.
+            # The strip fills the gap to the next panel, so that a long heading lies on one strip.
             across = 1 if last else 1 + GAP
             strip = panel.axhspan(height - 0.5, height + 0.42, 0, across, color=STRIP, linewidth=0, zorder=0.5)
             strip.set(clip_on=False, in_layout=False)
         if first:
-            # A heading may be longer than its panel is wide, and lies over the next.
+            # A heading may be wider than its panel, and then lies over the next panel.
             panel.set_zorder(1)
             panel.patch.set_visible(False)
             corner = blended_transform_factory(panel.transAxes, panel.transData)
@@ -120,11 +119,11 @@ def measure(
     ringed: Collection[Place] = (),
     palette: Mapping[str, str] = style.PALETTE,
 ) -> None:
-    """One metric on its panel: an estimate with its interval on each line.
+    """Draw one metric on its panel: an estimate with its interval on each line.
 
-    A ratio has a logarithmic axis with a line at 1; an exact zero stands at its left end. `runs` are the runs' own
-    values, `chance` what an estimate would be by chance alone, `alone` what it would be without that chance, and
-    `expected` its range. Values of `ringed` have a red ring; those of `hollow` cannot be told from 1.
+    A ratio has a logarithmic axis with a line at 1; an exact zero stands at its left end. `runs` are the values of
+    single runs, `chance` is the estimate by chance alone, `alone` the estimate without that chance, and `expected` its
+    range. Values in `ringed` have a red ring. Marks of `hollow`, for ratios whose interval contains 1, are open.
     """
     shown, is_ratio = style.MEASURES[rows["metric"].iloc[0]], rows["metric"].iloc[0].endswith("_ratio")
     single = {key: shown.scale * np.asarray(list(values)) for key, values in runs.items()}
@@ -163,13 +162,13 @@ def measure(
 
 
 def _note(panel: Axes, x: float, height: float, text: str) -> None:
-    """Write a short text on the right of a mark."""
+    """Write a short text to the right of a mark."""
     words = {"textcoords": "offset points", "va": "center", "size": SMALL, "color": style.SOFT, "zorder": 5}
     panel.annotate(text, (x, height), (5, 0), **words)
 
 
 def _ends(panel: Axes, rows: pd.DataFrame, runs: Mapping[Place, np.ndarray], scale: float) -> tuple[float, float]:
-    """Where intervals end on a linear axis: the largest value and its runs fit, and an interval within reason."""
+    """The ends of a linear axis: the largest value, all runs, and intervals up to `REACH` fit."""
     largest = scale * rows["value"].max()
     single = [values[~np.isnan(values)].max() for values in runs.values() if (~np.isnan(values)).any()]
     most = np.nanmax([scale * rows["ci_high"].max(), largest, 0])
@@ -181,7 +180,7 @@ def _ends(panel: Axes, rows: pd.DataFrame, runs: Mapping[Place, np.ndarray], sca
 
 
 def _log_ends(panel: Axes, rows: pd.DataFrame, expected: Mapping[Place, tuple[float, float]]) -> tuple[float, float]:
-    """The same on the logarithmic axis of a ratio."""
+    """The ends of the logarithmic axis of a ratio: values fit, and intervals up to `LOG_REACH`."""
     positive = [*rows["value"][rows["value"] > 0], *(end for ends in expected.values() for end in ends if end > 0)]
     least, most = (min(positive), max(positive)) if positive else (1.0, 1.0)
     left = min(1 / 1.3, max(np.nanmin([rows["ci_low"].min(), least]), least / LOG_REACH))
@@ -194,7 +193,7 @@ def _log_ends(panel: Axes, rows: pd.DataFrame, expected: Mapping[Place, tuple[fl
 
 
 def keys(figure: Figure, **labels: str) -> list[Line2D]:
-    """The legend: every kind of mark that occurs in the figure, which has it as its label, with `labels` of its own."""
+    """The entries of a legend, for all marks in the figure by the labels of its artists; `labels` replace texts."""
     drawn = {artist.get_label() for panel in figure.axes for artist in (*panel.lines, *panel.collections)}
     return [
         Line2D([], [], label=labels.get(mark, label), **look) for mark, (label, look) in KEYS.items() if mark in drawn
@@ -202,14 +201,14 @@ def keys(figure: Figure, **labels: str) -> list[Line2D]:
 
 
 def untold(rows: pd.DataFrame) -> set[Place]:
-    """The places and variants whose ratio cannot be told from 1."""
+    """The places and variants whose ratio has an interval that contains 1."""
     return set(rows[(rows["ci_low"] <= 1) & (rows["ci_high"] >= 1)][list(HEADED)].itertuples(index=False, name=None))
 
 
 def of_runs(
     table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]], part: str = "all"
 ) -> pd.DataFrame:
-    """Each run's own part in a measure on some toolings and tasks, from rows of a metric file of runs.
+    """Each run's contribution to a measure on some toolings and tasks, from rows of a metric file of runs.
 
     For the SD of accuracy it is the distance of the run's accuracy from the mean of the runs with the same draws.
     """
@@ -223,12 +222,12 @@ def of_runs(
 
 
 def varying(rows: pd.DataFrame, metrics: Sequence[str]) -> list[str]:
-    """The measures that are not zero or undefined on every line: the others have nothing to draw."""
+    """The measures with a positive value on some line; other measures have nothing to draw."""
     return [metric for metric in metrics if (rows[rows["metric"] == metric]["value"] > 0).any()]
 
 
 def still_note(drawn: Sequence[str], metrics: Sequence[str]) -> str:
-    """A sentence on the measures that are not drawn."""
+    """A sentence that lists the measures that are not drawn."""
     names = [style.MEASURES[metric].name for metric in metrics if metric not in drawn]
     return f" Not drawn, 0 or undefined everywhere: {', '.join(names)}." if names else ""
 
@@ -241,7 +240,7 @@ def noise(
     metrics: Sequence[str],
     palette: Mapping[str, str] = style.PALETTE,
 ) -> None:
-    """Measures of noise side by side; the SD has what chance alone would make of it, and what it is without."""
+    """Draw measures of noise side by side; the SD also has its value by chance alone and its value without chance."""
 
     def by_line(table: pd.DataFrame, metric: str) -> pd.core.groupby.SeriesGroupBy:
         return table[table["metric"] == metric].groupby(list(HEADED), sort=False)["value"]
@@ -256,13 +255,13 @@ def noise(
 
 
 def _mark_unrelated(panel: Axes) -> None:
-    """Mark the distance of unit-norm weights without anything in common: two random directions are √2 apart."""
+    """Mark the distance of unrelated unit-norm weights: two random directions are √2 apart."""
     far = float(np.sqrt(2))
     panel.set_xlim(right=max(panel.get_xlim()[1], 1.1 * far))
     panel.axvline(far, color=style.SOFT, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.8)
     panel.annotate(
         style.FAR,
-        # In the first heading, where no value is.
+        # In the first heading, which has no values.
         (far, 0),
         (-2, 0),
         textcoords="offset points",

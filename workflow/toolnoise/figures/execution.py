@@ -1,9 +1,9 @@
-"""Execution of a notebook in this process, as an engine of papermill; its parameters, by a translator of papermill.
+"""An engine of papermill that executes a notebook in this process, and a translator that writes its parameters.
 
-A kernel would be a second process that imports pandas, Matplotlib and seaborn again, and a third of a figure's CPU time
-would go to starting it and talking to it. The notebooks of this repository are plain Python: the value of a cell's last
-expression is shown, as a kernel would show it, and the executed copies have the same bytes. An exception ends the
-notebook and keeps its type.
+A kernel would be a second process that imports pandas, Matplotlib and seaborn again: starting and using it would take a
+third of a figure's CPU time. The notebooks of this repository are plain Python. The value of a cell's last expression
+is shown as a kernel would show it, and the executed copies have the same bytes. An exception ends the notebook and
+keeps its type.
 """
 
 import ast
@@ -18,7 +18,7 @@ from papermill.translators import PythonTranslator
 
 
 class InProcess(Engine):
-    """Executes the cells of a notebook one after the other in a namespace of their own."""
+    """Executes the cells of a notebook in order, in one new namespace."""
 
     @classmethod
     def execute_managed_notebook(cls, nb_man: NotebookExecutionManager, kernel_name: str, **_: Any) -> None:  # noqa: ARG003
@@ -31,11 +31,11 @@ class InProcess(Engine):
 
 
 class AsWritten(PythonTranslator):
-    """Writes the cell of parameters. papermill itself formats it with black wherever that happens to be installed."""
+    """Writes the cell of parameters without black. papermill itself uses black if it is installed."""
 
     @classmethod
     def codify(cls, parameters: dict[str, Any], comment: str = "Parameters") -> str:
-        """One assignment a line."""
+        """Write one assignment per line."""
         return super(PythonTranslator, cls).codify(parameters, comment)
 
 

@@ -1,4 +1,4 @@
-"""What a figure found, in a sentence: its title, of at most twelve words and one number.
+"""The finding of a figure in a sentence: its title, of at most twelve words and one number.
 
 A sentence says only what holds for every cell shown. Two quantities are compared by the interval of their ratio, never
 by whether their intervals overlap. If the interval contains 1, no difference was seen; without any interval, the title
@@ -13,13 +13,13 @@ from toolnoise.figures.style import variant_name
 from toolnoise.stats.significance import Result
 from toolnoise.study.published import VARIANTS
 
-# The variants in which all sources, or all of the algorithm, vary.
+# The variants in which all sources, or all algorithmic sources, vary.
 EVERY = (*VARIANTS["algo_impl"], *VARIANTS["algo"])
-LEVEL = 0.05  # of a test
+LEVEL = 0.05  # significance level of a test
 
 
 def number(value: float) -> str:
-    """A number with two digits that count, or as many as stand before the point."""
+    """A number with two significant digits, or rounded to an integer from 10 on."""
     if value == 0:
         return "0"
     return f"{value:#.2g}" if abs(value) < 9.95 else f"{value:.0f}"
@@ -31,28 +31,28 @@ def percent(value: float) -> str:
 
 
 def listed(parts: Sequence[str]) -> str:
-    """Some things in a sentence: a, b and c."""
+    """Parts joined for a sentence: a, b and c."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def largest(rows: pd.DataFrame, worded: Callable[[float], str], unit: str) -> str:
-    """One estimate, or the largest of several: 5.0 %, up to 5.0 %."""
+    """One estimate, or the largest of several, in words: 5.0 %, up to 5.0 %."""
     values = {worded(value) for value in rows["value"]}
     return f"{'up to ' * (len(values) > 1)}{worded(rows['value'].max())}{unit}"
 
 
 def share(rows: pd.DataFrame, of: str = "answers") -> str:
-    """How many answers differ, in per cent."""
+    """The share of answers that differ, in words."""
     return f"no {of}" if rows["value"].max() == 0 else f"{largest(rows, percent, ' %')} of {of}"
 
 
 def decided(ratios: pd.DataFrame) -> pd.DataFrame:
-    """The ratios whose interval leaves 1 out."""
+    """The ratios whose interval excludes 1."""
     return ratios[(ratios["ci_low"] > 1) | (ratios["ci_high"] < 1)]
 
 
 def direction(ratios: pd.DataFrame) -> str:
-    """What the intervals of some ratios decide: "below" or "above" 1 for all, for "some below", or "some above", or "".
+    """The side of 1 on which ratios lie significantly: "below" or "above" for all, "some below", "some above", or "".
 
     It is "both" if some ratios lie below 1 and some above, and "none" if no ratio has an interval.
     """
@@ -67,14 +67,14 @@ def direction(ratios: pd.DataFrame) -> str:
 
 
 def churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
-    """Churn under the first of these variants that has any; under the authors' own ALGO where there is no other."""
+    """Churn under the first of these variants that has any; `VARIANTS` lists the substitutes of a variant."""
     known = rows[(rows["metric"] == "churn") & rows["value"].notna()]
     names = (name for variant in variants for name in VARIANTS.get(variant, (variant,)))
     return next((chosen for name in names if len(chosen := known[known["variant"] == name])), known[:0])
 
 
 def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -> str:
-    """Whether the implementation alone changes fewer answers than all sources, or how many of them runs change."""
+    """Whether the implementation alone changes fewer answers than all sources, or the share of answers that differ."""
     alone, whole = churn(rows, "impl"), churn(rows, "algo_impl", "algo")
     if alone.empty and whole.empty:
         fixed = churn(rows, "control")["value"]
@@ -88,7 +88,7 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
     over = ratios[:0]
     if len(whole):
         variant = whole["variant"].iloc[0]
-        # ALGO+IMPL leaves the data as they are.
+        # ALGO+IMPL does not vary the data.
         has_data = rows["variant"].str.split("+").map(lambda sources: "data" in sources).any()
         every = ("ALGO+IMPL" if has_data else "all sources") if variant in VARIANTS["algo_impl"] else every
         over = churn(ratios[ratios["over_variant"] == variant], "impl")
@@ -105,10 +105,10 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
 
 
 def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:
-    """What batch normalisation does to churn where all sources vary, and to accuracy.
+    """The effect of batch normalisation on churn where all sources vary, and on accuracy.
 
-    `ratios` are those of M-bn over M, in the order of the variants shown. The title says one variant, chosen before
-    any is seen: the one of many intervals that leaves 1 out would be the luck of the others.
+    `ratios` are those of M-bn over M, in the order of the variants shown. The title is about one variant that is chosen
+    before any is seen: among many intervals, one would exclude 1 by chance.
     """
     ratios = ratios[(ratios["metric"] == "churn") & ratios["value"].notna()]
     if ratios.empty:
@@ -128,7 +128,7 @@ def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:
 
 
 def _accuracy(changes: Sequence[Result]) -> str:
-    """Whether accuracy rises or falls in every pair of models."""
+    """Whether accuracy rises or falls significantly in every pair of models; empty if it does not."""
     firm = [result.effect.value for result in changes if result.pvalue < LEVEL]
     if not firm or len(firm) < len(changes):
         return ""
@@ -136,7 +136,7 @@ def _accuracy(changes: Sequence[Result]) -> str:
 
 
 def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
-    """How many answers the order of the data changes; with the full set in one batch, rounding is all that is left."""
+    """The share of answers that the order of the data changes; with the full set in one batch only rounding differs."""
     ordered, rounded = churn(rows[~full], "shuffle"), churn(rows[full], "shuffle")
     if ordered.empty and rounded.empty:
         return "How many answers does the order of the data change?"
@@ -146,7 +146,7 @@ def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
 
 
 def of_ensembles(rows: pd.DataFrame) -> str:
-    """How many answers differ between averages of as many runs as have an interval."""
+    """The share of answers that differ between averages of as many runs as have an interval in every cell."""
     known = churn(rows, "algo_impl", "algo", "impl")
     known = known[known["ci_low"].notna()]
     most = int(known.groupby(["model", "dataset", "hardware"])["members"].max().min()) if len(known) else 1
@@ -156,7 +156,7 @@ def of_ensembles(rows: pd.DataFrame) -> str:
 
 
 def of_growth(rows: pd.DataFrame) -> str:
-    """How far runs from one start are apart after the last step: the median of the lines."""
+    """The distance between runs from one start after the last step: the median of all lines."""
     apart = rows[(rows["metric"] == "l2_unit") & (rows["step"] > 0) & (rows["value"] > 0)]
     if apart.empty:
         return "How do differences from equal starts grow?"
@@ -165,7 +165,7 @@ def of_growth(rows: pd.DataFrame) -> str:
 
 
 def of_layers(rows: pd.DataFrame) -> str:
-    """In which layer and under which variant runs are least alike."""
+    """The layer and the variant in which runs are least alike."""
     alike = rows[(rows["metric"] == "cka") & rows["value"].notna()]
     if alike.empty:
         return "In which layers do runs represent the same examples differently?"
@@ -176,7 +176,7 @@ def of_layers(rows: pd.DataFrame) -> str:
 
 
 def of_pairs(across: pd.DataFrame) -> str:
-    """How many answers change with the tooling alone."""
+    """The share of answers that change with the tooling alone."""
     same = churn(across, "algo", "control")
     if same.empty:
         return "How far does the same run differ between toolings?"
@@ -184,7 +184,7 @@ def of_pairs(across: pd.DataFrame) -> str:
 
 
 def of_parts(rows: pd.DataFrame) -> str:
-    """How much of the churn between two frameworks is inference's."""
+    """The share of answers that change with the framework of inference alone."""
     rows = rows[rows["value"].notna()]
     # As in the figure `across_toolings`.
     rows = rows[rows["source"] == "algo"] if "algo" in set(rows["source"]) else rows
@@ -196,7 +196,7 @@ def of_parts(rows: pd.DataFrame) -> str:
 
 
 def _slower(ratios: pd.DataFrame, what: str, time: str) -> str:
-    """What some ratios of times decide: how much slower the slowest is, or that no difference was seen."""
+    """The finding from some ratios of times: how much slower the slowest is, or that no difference was seen."""
     words = {
         "below": f"Determinism makes {what} faster",
         "some above": f"Determinism makes {what} of some networks slower",
@@ -209,13 +209,13 @@ def _slower(ratios: pd.DataFrame, what: str, time: str) -> str:
 
 
 def of_cost(rows: pd.DataFrame) -> str:
-    """By how much determinism slows a step, by the clock."""
+    """The slowdown of a step by determinism, in time by the clock."""
     clock = rows[(rows["metric"] == "wall_ratio") & rows["ci_low"].notna()]
     return "What does determinism cost?" if clock.empty else _slower(clock, "steps", "step time")
 
 
 def of_kernels(ratios: pd.DataFrame) -> str:
-    """By how much determinism changes the time in kernels."""
+    """The change in kernel time by determinism."""
     if ratios["ci_low"].isna().all():
         return "Which kernels take the time of a step?"
     return _slower(ratios, "kernels", "kernel time")

@@ -1,6 +1,6 @@
 """Figures and tables: a notebook executed by papermill on metric files.
 
-Nothing here knows a run: restyling a figure never retrains anything. Executed notebooks keep their output and lose
+This code reads no runs, so restyling a figure never retrains anything. Executed notebooks keep their output and lose
 their clock times, so that rendering twice gives the same bytes.
 """
 
@@ -31,11 +31,11 @@ def render(
 ) -> None:
     """Execute the notebook of a figure on metric files, which `by_kind` has by their kinds; keep the executed copy.
 
-    `shown` is what else the notebook is given: the toolings and tasks that it shows, and which of these emulate noise.
+    `shown` are further parameters of the notebook: the toolings and tasks to show, and the toolings that emulate noise.
     """
     del figure, metrics  # the name is in the paths, and the files are in `by_kind`
     stem = os.path.splitext(out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
-    # In one order, whatever that in a statement.
+    # In a fixed order, independent of the order in a statement.
     parameters = {**by_kind, **dict(sorted(shown.items())), "stem": stem}
     Path(stem).parent.mkdir(parents=True, exist_ok=True)
     with replacing(executed) as scratch:
@@ -51,12 +51,12 @@ def render(
 def execute(notebook: nbformat.NotebookNode, parameters: dict[str, Any]) -> nbformat.NotebookNode:
     """Execute a notebook in this process; returns the executed copy.
 
-    papermill is given no path: it would put parameters in place of braces, such as those in the name of a folder.
+    papermill gets no path, because it would replace braces in the path, such as in the name of a folder.
     """
     with warnings.catch_warnings():
         # papermill 2.7 still imports a name that its own dependencies have deprecated.
         warnings.simplefilter("ignore")
-        # Before the notebook, which would have in its output what Matplotlib says of a user's matplotlibrc.
+        # Imported first, so that Matplotlib's warnings about a user's matplotlibrc are not in the notebook's output.
         import matplotlib  # noqa: F401
         import papermill
         from papermill.engines import papermill_engines

@@ -1,4 +1,4 @@
-"""The rows of metric files that a figure shows; a file that lacks them is refused in one line."""
+"""The rows of metric files that a figure shows; a file without them is refused with an error of one line."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from toolnoise.base.metric_files import CELL, part_of
 from toolnoise.study.entries import dataset_name
 
 NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
-# The same with churn relative to what the errors of two runs allow, for models of unlike accuracy.
+# The same with churn relative to the range that the errors of two runs allow, for models of different accuracy.
 NOISE_AND_RANGE = ("accuracy_sd", "churn", "churn_normalised", "l2_unit")
 PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see metric_files.part_of
-# Shown with the first of them.
+# Shown with `accuracy_sd`.
 SD_NULL = "accuracy_sd_independent_null"
 SD_ALONE = "accuracy_sd_distribution"
 
@@ -25,10 +25,10 @@ def select(
     tasks: Sequence[Sequence[str]],
     part: str = "all",
 ) -> pd.DataFrame:
-    """Rows of one metric for these toolings and tasks, of one of `PARTS`; each tooling must have some.
+    """Rows of one metric for these toolings and tasks, from one of `PARTS`; each tooling must have such rows.
 
     `paths` are the files that the table was read from. The column `n_draws` has the number of algorithmic draws of each
-    row's cell, NaN if the table does not say it.
+    row's cell, or NaN if the table lacks it.
     """
     table = of_tasks(table, tasks)
     for name in hardware:
@@ -48,7 +48,7 @@ def select(
 
 
 def freedom(runs: int, draws: float) -> int:
-    """The degrees of freedom of an SD of these runs: among the runs of each draw, where draws have several runs."""
+    """The degrees of freedom of an SD of these runs, which is taken within draws if draws have several runs."""
     return int(runs - draws) if 1 < draws < runs else int(runs - 1)
 
 
@@ -60,7 +60,7 @@ def ratio_rows(table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Seq
 
 
 def file_names(paths: str | Sequence[str]) -> str:
-    """The name of some files in an error message."""
+    """The name of one or more files in an error message."""
     first, *more = [paths] if isinstance(paths, str) else paths
     return f"{first} and {len(more)} more" if more else first
 

@@ -1,4 +1,4 @@
-"""Sheets of figures: their panels, title, legend and notes, what notes say, and files with fixed bytes.
+"""Sheets of figures: their panels, title, legend and notes, the texts of notes, and files.
 
 The same rows give the same bytes (PDF, SVG and PNG).
 """
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from IPython.display import Image
 
 PAGE, COLUMN = 7.0, 3.5  # inches: the width of a page of a paper, and of one of its two columns
-# No dates in the bytes; and the name under which a format has a figure's description.
+# Metadata that leave out dates, and the metadata key for a figure's description, by format.
 FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 DESCRIBED = {"pdf": "Subject", "svg": "Description", "png": "Description"}
-# What notes below figures say: how values are made from runs.
+# Texts of notes below figures: how values are computed from runs.
 HOW = (
     "SD: sample SD over runs, and what it would be if examples erred independently, as often as they do; for an "
     "infinite test set it is 0 where the estimated variance is negative. Churn and L2: mean over pairs of runs. A run: "
@@ -39,8 +39,8 @@ HOW = (
 )
 RANGE = "Normalised churn: 0 is the least and 100 % the most that the errors of the two runs allow."
 
-BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
-# Along the axis of a ratio, in each decade, from few to many: as many as have room; even steps if these are too few.
+BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # the box of a short text
+# Ticks of a ratio in each decade, from few to many: the most that fit are used, or even steps if these are too few.
 TICKS = (
     (1,),
     (1, 3),
@@ -51,11 +51,11 @@ TICKS = (
     (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
 )
 FEWEST = 3
-ROOM = 0.32  # inches between two of their numbers
+ROOM = 0.32  # inches between the numbers of two ticks
 
 
 def draws_note(rows: pd.DataFrame) -> str:
-    """Of how many draws of what they fix the variants' values speak; nothing if no variant fixes a draw."""
+    """The number of draws of fixed sources behind the values of each variant; empty if no variant fixes a draw."""
     notes: dict[str, list[str]] = {}
     counted = rows.dropna(subset=["n_draws"]).drop_duplicates(list(CELL))
     for name, cells in counted.groupby("variant", sort=False):
@@ -122,9 +122,9 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
 
 
 def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tuple[Figure, Sequence[Axes]]:
-    """An empty figure of panels of that height, in the order of reading.
+    """An empty figure with panels of height `high`, in reading order.
 
-    On a page, `columns` of them stand beside one another, and are read along common lines; fewer on what is narrower.
+    A figure as wide as a page has `columns` panels side by side, with common lines; a narrower figure has fewer.
     """
     beside = max(1, int(columns * width / PAGE))
     lines = -(-panels // beside)
@@ -136,7 +136,7 @@ def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tupl
 
 
 def without_panels(width: float = COLUMN) -> Figure:
-    """A figure without panels, where nothing was found that could be drawn: its title and notes say so."""
+    """A figure without panels, if nothing can be drawn: its title and notes say so."""
     return _empty(width, 0.1)
 
 
@@ -159,8 +159,8 @@ def finish(
 ) -> None:
     """Give a figure its title and caption and, in bands of their own, its legend of `marks` and the number of its runs.
 
-    The title is what was found, or the question; the subtitle says what is shown. `rows` are all rows shown. `how`
-    describes how the values were made from runs.
+    The title is the finding or the question; the subtitle describes the figure. `rows` are all rows shown. `how`
+    describes how the values are computed from runs.
     """
     notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
     notes += filter(None, [draws_note(rows) if "n_draws" in rows else ""])
@@ -172,9 +172,9 @@ def finish(
 def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artist] = (), subtitle: str = "") -> None:
     """Put a legend of `keys` above the panels and the second note, the number of runs, below them.
 
-    Title, subtitle and all notes are the description of every file, from which the page has its words. A PNG, which
-    may be passed on alone, also shows title and subtitle, above the figure; in a PDF and an SVG they are left to the
-    caption of a paper.
+    Title, subtitle and all notes are stored as the description in every file, and the page shows them. A PNG may be
+    shared alone, so it also shows title and subtitle above the figure; a PDF or an SVG leaves them to the caption of a
+    paper.
     """
     wide, high = figure.get_size_inches()
     figure.set_label("\n".join([title, subtitle, *notes]))
@@ -197,7 +197,7 @@ def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artis
 
 
 def _heading(figure: Figure) -> tuple[list[Text], float]:
-    """Title and subtitle of a figure as texts above it, where no page shows them, and their height in inches."""
+    """Title and subtitle as texts above a figure that no page surrounds, and their height in inches."""
     title, subtitle, *_ = figure.get_label().split("\n")
     wide, tall = figure.get_size_inches()
     bold, soft = wrapped(title, 12.2 * wide - 1), wrapped(subtitle, 15.7 * wide - 2)
@@ -216,7 +216,7 @@ def wrapped(text: str, most: float) -> list[str]:
 
 
 def _wrap_titles(axes: Sequence[Axes], wide: float) -> None:
-    """Break the titles of panels into lines that fit, as a column has less room for them than a page."""
+    """Break the titles of panels into lines that fit: a column has less room for them than a page."""
     for panel in axes:
         most, title = 11.6 * wide / panel.get_gridspec().ncols, panel.get_title(loc="left")
         for text in panel.get_children():
@@ -225,7 +225,7 @@ def _wrap_titles(axes: Sequence[Axes], wide: float) -> None:
 
 
 def _columns(keys: Sequence[Artist], wide: float) -> int:
-    """As many entries of a legend beside one another as fit: a column is as wide as its longest label."""
+    """The largest number of legend columns that fit: a column is as wide as its longest label."""
     for columns in range(len(keys), 1, -1):
         # Matplotlib fills column by column.
         longest = [max(len(key.get_label()) for key in part) for part in np.array_split(np.array(keys), columns)]
@@ -235,7 +235,7 @@ def _columns(keys: Sequence[Artist], wide: float) -> int:
 
 
 def save(figure: Figure, stem: str) -> "Image":
-    """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes. Returns what a notebook shows."""
+    """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes. Returns an image for a notebook."""
     for suffix in FORMATS:
         save_as(figure, f"{stem}.{suffix}")
     from IPython.display import Image  # slow to import, and not needed where no notebook is rendered
@@ -252,7 +252,7 @@ def save_as(figure: Figure, path: str) -> None:
             # Not "none", which would leave a placeholder: each format would be drawn three times.
             figure.set_layout_engine(None)
             for panel in figure.axes:
-                # The layout's solver goes by addresses in memory, so its last digits differ from process to process.
+                # The layout's solver depends on memory addresses, so its last digits differ between processes.
                 panel.set_position(np.round(panel.get_position(original=True).bounds, 6))
         described = {DESCRIBED[suffix]: figure.get_label()} if figure.get_label() else {}
         shown: dict[str, Any] = {"dpi": 200, "metadata": FORMATS[suffix] | described}
@@ -267,13 +267,13 @@ def save_as(figure: Figure, path: str) -> None:
             text.remove()
 
 
-# What panels have in common: ticks, intervals that stay readable, and short texts
+# Shared by all panels: ticks, intervals that stay readable, and short texts
 
 
 def ratio_ticks(panel: Axes) -> None:
-    """Ticks at round numbers along the level axis of a ratio, which is logarithmic."""
+    """Set ticks at round numbers on the horizontal axis of a ratio, which is logarithmic."""
     left, right = panel.get_xlim()
-    # About: the layout will leave some of this to labels, or give some of their room to the panel.
+    # Approximate: the layout may still change the width of the panel to make room for labels.
     wide = panel.get_position().width * panel.figure.get_figwidth()
     decades = 10.0 ** np.arange(np.floor(np.log10(left)), np.ceil(np.log10(right)))
     chosen: list[float] = []
@@ -293,7 +293,7 @@ def ratio_ticks(panel: Axes) -> None:
 
 
 def readable_top(rows: pd.DataFrame) -> float:
-    """Where the intervals of a metric end on its axis: four times the largest value, at most.
+    """The top of a metric's axis, where intervals are cut off: at most four times the largest value.
 
     Two runs have an SD interval up to 32 times the SD: shown whole, it would flatten everything else.
     """
@@ -312,9 +312,9 @@ def interval(
     level: bool = False,
     tint: str = INK,
 ) -> None:
-    """Draw an interval as a thin line with caps; one that goes on above `top` or below `bottom` ends in an arrow.
+    """Draw an interval as a thin line with caps; beyond `top` or `bottom` it ends in an arrow.
 
-    With `level` it lies along the other axis: `top` is on the right.
+    With `level` the line is horizontal, and `top` is on the right.
     """
     turned = (lambda x, y: (y, x)) if level else (lambda x, y: (x, y))
     down, up, cap = ("<", ">", "|") if level else ("v", "^", "_")
@@ -332,6 +332,6 @@ def interval(
 
 
 def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None:
-    """Write a short text over a point, and over whatever lies behind it."""
+    """Write a short text above a point, on a box that covers what lies behind."""
     at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned, "bbox": BEHIND}
     panel.annotate(text, (x, y), (0, 3), size=7, color=SOFT, **at)

@@ -54,10 +54,10 @@ PALETTE = {
 NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
 EACH = "+".join(ALGORITHMIC)  # how ALGO is spelt beside other sources
 FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
-LATEST = "#C0A8FF"  # the colour that a bit tends to the later it is moved
-PLAIN = "#0072B2"  # of what has no colour of its own
+LATEST = "#C0A8FF"  # the colour that bit_N approaches as N grows
+PLAIN = "#0072B2"  # for marks without a colour of their own
 GREY = "#BBBBBB"
-FAR = "√2"  # the distance of unit-norm weights that have nothing in common
+FAR = "√2"  # the distance of unrelated unit-norm weights
 DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 DOUBLE_DAGGER = "‡"
@@ -123,12 +123,12 @@ def tooling_name(hardware: str, emulated: Sequence[str]) -> str:
 
 
 def task_name(model: str, dataset: str, synthetic: Sequence[str]) -> str:
-    """A network and its data set, as figures and tables have them."""
+    """The name of a network and its data set in figures and tables."""
     return f"{model} / {dataset_name(dataset, synthetic)}"
 
 
 def headline(title: str, tasks: Sequence[Sequence[str]], synthetic: Sequence[str]) -> str:
-    """A title, which also says if all or some of the data that it is about are synthetic."""
+    """A title, with a remark if all or some of its data are synthetic."""
     datasets = {dataset for _, dataset in tasks if dataset}
     if datasets.isdisjoint(synthetic):
         return title

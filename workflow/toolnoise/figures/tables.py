@@ -23,20 +23,20 @@ class Entry(NamedTuple):
 
 
 def units(runs: int, missing: int, draws: float) -> str:
-    """The independent units of an interval: runs or, where several runs share a draw, draws; NaN is not known."""
+    """The independent units of an interval: runs or, if several runs share a draw, draws; NaN draws are unknown."""
     counted = f"{runs} of {runs + missing}" if missing else f"{runs}"
     return f"n = {draws:.0f} draws, {counted} runs" if 1 < draws < runs else f"n = {counted}"
 
 
 def runs_and_draws(runs: int, missing: int, draws: float, *, bit_equal: bool = False) -> Entry:
-    """A number of runs; in smaller type their draws, if several share one, the missing ones, and if all are equal."""
+    """A number of runs; in smaller type their draws if runs share draws, the missing runs, and "bit-equal"."""
     of_draws = [f"{draws:.0f} draws"] * (1 < draws < runs)
     details = [*of_draws, *[f"{missing:.0f} missing"] * bool(missing), *["bit-equal"] * bit_equal]
     return Entry(f"{runs:.0f}", ", ".join(details))
 
 
 def mean_and_sd(mean: float, sd: float, runs: int, missing: int, draws: float) -> Entry:
-    """Mean ± SD of accuracy in percent; it states if there is one run, no run, or too few runs."""
+    """Mean ± SD of accuracy in percent, or a remark if one run, no run, or too few runs exist."""
     detail = units(runs, missing, draws)
     if runs == 0 or np.isnan(mean):
         return Entry("no run" if runs == 0 else "n/a", detail)
@@ -70,7 +70,7 @@ def save_table(
 
 def _markdown(title: str, columns: Sequence[str], rows: Sequence, notes: Sequence[str]) -> str:
     def plain(text: object) -> str:
-        """As Markdown shows it: it would take tags and entities for HTML, and a line's end for the end of a row."""
+        """Escape a text for Markdown, where tags and entities are HTML, and the end of a line ends a row."""
         return " ".join(re.sub(r"&(?=#?\w+;)", "&amp;", str(text)).replace("<", "&lt;").split())
 
     rule = ["---" if entries_are_names else "--:" for entries_are_names in _names(rows, columns)]

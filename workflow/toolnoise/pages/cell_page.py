@@ -1,9 +1,9 @@
-"""The page of a cell: its runs, its measures, and where two of its runs part.
+"""The page of a cell: its runs, its measures, and where pairs of its runs first differ.
 
-The answer of `toolnoise diff` is there for every two runs of a small cell, and for the first run and each other one of
-a large cell, with some examples that they classify differently. Where a cell has several draws of what it fixes, only
-runs of one draw are compared: others differ in more than the variant names. Small pictures are in the page as PNG in
-base64; of a token, the text before it is shown.
+As `toolnoise diff` does, it compares every two runs of a small cell, and the first run with each other run of a large
+cell, and shows some examples that they classify differently. If a cell has several draws of its fixed sources, only
+runs of the same draw are compared: other pairs differ in more than the variant names. Small pictures are in the page as
+PNG in base64; for a token, the text before it is shown.
 """
 
 import base64
@@ -39,15 +39,15 @@ from toolnoise.study.cells import Cell
 from toolnoise.study.entries import is_synthetic
 from toolnoise.study.runs import Run
 
-DIGITS = 6  # of a digest: enough to tell two runs apart
-ALL_PAIRS = 6  # every two runs of a cell of at most so many are compared
-LISTED = 5  # tensors and examples that an answer lists; `toolnoise diff` has all
+DIGITS = 6  # of a digest: enough to distinguish two runs
+ALL_PAIRS = 6  # all pairs are compared in a cell of at most this many runs
+LISTED = 5  # tensors and examples listed for a pair; `toolnoise diff` lists all
 MOST_DRAWN = 100_000  # characters of all pictures of a cell
-# Larger pictures, in pixels, would fill the page; and data sets of such pictures often may not be passed on.
+# Pixels. Larger pictures would fill the page, and their data sets often may not be redistributed.
 LARGEST = 64
 CHANNELS = (1, 3)
 SIGNS = 300
-SHOWN = 30  # tokens before the one that is predicted
+SHOWN = 30  # tokens before the predicted token
 FLIPS = {
     "a_right_b_wrong": "only the first is right",
     "a_wrong_b_right": "only the second is right",
@@ -95,7 +95,7 @@ def show(
 
 
 def says(cell_runs: Sequence[Run]) -> str:
-    """What varies between a cell's runs, and what they ran on."""
+    """Sentences on the number of a cell's runs, their differences, and the processors that they ran on."""
     count, by_draw = f"{len(cell_runs)} run{'' if len(cell_runs) == 1 else 's'}", draws(cell_runs)
     observed = [run.record.get("observed", {}) for run in cell_runs]
     devices = {of.get("cpu", "") if of.get("device") in (None, "cpu") else of["device"] for of in observed} - {""}
@@ -111,7 +111,7 @@ def says(cell_runs: Sequence[Run]) -> str:
 
 
 def draws(cell_runs: Sequence[Run]) -> dict[int | None, list[Run]]:
-    """The runs by their draw of what the cell fixes; None where it has one."""
+    """The runs by their draw of the cell's fixed sources; the key is None if the cell has one draw."""
     by_draw: dict[int | None, list[Run]] = {}
     for run in cell_runs:
         by_draw.setdefault(run.spec.draw, []).append(run)
@@ -119,7 +119,7 @@ def draws(cell_runs: Sequence[Run]) -> dict[int | None, list[Run]]:
 
 
 def two_of(cell_runs: Sequence[Run]) -> list[tuple[Run, Run]]:
-    """The pairs of runs that are compared, each of one draw of what the cell fixes."""
+    """The pairs of runs that are compared, each of one draw of the cell's fixed sources."""
     of_draws = draws(cell_runs).values()
     if len(cell_runs) <= ALL_PAIRS:
         return [pair for runs in of_draws for pair in itertools.combinations(runs, 2)]
@@ -127,7 +127,7 @@ def two_of(cell_runs: Sequence[Run]) -> list[tuple[Run, Run]]:
 
 
 def compared(cell_runs: Sequence[Run], data: str, logits: str, index: str) -> list[dict[str, Any]]:
-    """Where pairs of runs part, and examples that they answer differently, with pictures of the first of these."""
+    """Where pairs of runs first differ, and examples that they answer differently, the first ones with pictures."""
     dump = stacks.read_predictions(logits, index)
     left = {seed: layer for seed, layer, lost in zip(dump.seeds, dump.logits, dump.diverged, strict=True) if not lost}
     scores = {seed: layer for seed, layer in left.items() if layer.ndim > 1 or keeps_likeliest(layer)}
@@ -173,7 +173,7 @@ def flipped(flips: Mapping[str, Any], data: Data, *logits: np.ndarray) -> Iterat
 
 
 def parting(run_a: Run, run_b: Run, flips: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page says of two runs, as `toolnoise diff` does."""
+    """The facts on two runs that the page shows, as `toolnoise diff` does."""
     try:
         parted = two_runs.parting(run_a, run_b)
     except BadInput as error:
@@ -194,7 +194,7 @@ def parting(run_a: Run, run_b: Run, flips: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def most_apart(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The pair whose answers differ most, with two of the examples, of other labels if there are any."""
+    """The pair whose answers differ most, with two of its examples, of different labels if possible."""
     shown = [pair for pair in pairs if any(each["picture"] or each["text"] for each in pair["examples"])]
     if not shown:
         return None
@@ -219,7 +219,7 @@ def _run(run: Run, rows: Sequence[Mapping[str, str]], page: Path) -> dict[str, A
 
 
 def encoded_pictures(split: Split, examples: Iterable[int], most: int) -> dict[str, str]:
-    """The pictures of some units by their numbers, as many as fit into so many characters; the first come first."""
+    """The pictures of some units by number: from the first on, as many as fit into `most` characters."""
     if split.outcome == TOKENS:
         return {}
     height, width, channels = split.shape
@@ -230,11 +230,11 @@ def encoded_pictures(split: Split, examples: Iterable[int], most: int) -> dict[s
 
 
 def contexts(data: Data, units: Iterable[int], most: int) -> dict[str, str]:
-    """The tokens before some units by their numbers, within their segment, as many as fit into so many characters."""
+    """The tokens before some units by number, within their segment, as many as fit into `most` characters."""
     split = data.test
     if split.outcome != TOKENS:
         return {}
-    # Signs and bytes are so many at most; words have a space between them.
+    # Vocabularies of characters or bytes are not larger; words have a space between them.
     between = "" if len(data.classes) <= SIGNS else " "
 
     def before(unit: int) -> str:

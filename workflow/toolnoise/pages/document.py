@@ -1,7 +1,7 @@
 """An HTML page that opens from disk: a template, one style, and one short script that sorts tables.
 
-No text of a study can run as code: templates escape all that is filled in, and the page's policy allows its own style
-and script alone, by their SHA-256, and pictures that lie beside the page or in it.
+No text of a study can run as code: templates escape all values, and the page's policy allows only its own style and
+script, by their SHA-256, and pictures beside the page or in it.
 """
 
 import base64
@@ -36,19 +36,19 @@ def document(template: str, **values: Any) -> str:
 
 
 def number(value: float, low: float, high: float, scale: float, digits: int) -> str:
-    """A number with the digits that its interval leaves, or with so many decimals; a plain 0 is exact."""
+    """A number with as many decimals as its interval justifies, or `digits` without one; a plain 0 is exact."""
     places = decimals_by_uncertainty(scale * (high - low) / 2)
     return "0" if value == 0 else rounded_text(scale * value, digits if places is None else places)
 
 
 def interval(low: float, high: float, scale: float) -> str:
-    """The interval of a number, with its digits; nothing if it has none."""
+    """The interval of a number, with the same decimals; empty if the number has none."""
     places = decimals_by_uncertainty(scale * (high - low) / 2)
     return "" if places is None else f"{rounded_text(scale * low, places)} to {rounded_text(scale * high, places)}"
 
 
 def _printable(value: object) -> object:
-    """A text without signs that cannot be printed, which might change the order of what is read."""
+    """A text with unprintable characters escaped, because some of them change the order of the text."""
     return escaped(value, "\n") if type(value) is str else value
 
 

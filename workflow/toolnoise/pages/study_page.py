@@ -1,7 +1,7 @@
 """The page of a study, index.html: its findings, its figures, its cells, the claims, and how it was made.
 
-It says first, in one sentence and a chart, how much each source of noise changes in one task, in the words of
-`toolnoise summary`. What a cell shows is a page of its own, which another job writes (`cell_page`).
+It begins with a sentence and a chart on how much each source of noise changes in one task, in the words of
+`toolnoise summary`. Each cell has a page of its own, which another job writes (`cell_page`).
 """
 
 import html
@@ -42,7 +42,7 @@ def show(study: Input, shows: Inputs, gates: Inputs = (), *, out: Output) -> Non
 
 
 def contents(study: Study, files: set[str]) -> dict[str, Any]:
-    """What the template of a study's page fills in, from those files of the study that are there."""
+    """The values for the template of a study's page, from the given files of the study."""
     collected = [study.path(layout.COLLECTED, file="stability")]
     table = metric_files.read([path for path in collected if path in files], STABILITY)
     measured = {cell: rows for cell, rows in rows_by_cell(table).items() if cell in study.seeds}
@@ -71,7 +71,7 @@ def contents(study: Study, files: set[str]) -> dict[str, Any]:
 
 
 def within(study: Study, path: str) -> str:
-    """A file's place in the study's results."""
+    """A file's path within the study's results."""
     return path.removeprefix(study.path("results/{study}/"))
 
 
@@ -84,7 +84,7 @@ def _gates(study: Study) -> Iterator[tuple[Cell, str]]:
 
 
 def _examples(study: Study, cell: Cell | None, files: set[str]) -> dict[str, Any] | None:
-    """Two examples that two runs of a cell answer differently, if it has any that can be shown."""
+    """Two examples that two runs of a cell answer differently; None if no example can be shown."""
     path = study.path(layout.PAGE_EXAMPLES, cell) if cell else ""
     return json.loads(read_text(path)) if path in files else None
 
@@ -120,7 +120,7 @@ def plain(caption: str) -> str:
 
 
 def description(figure: Path) -> list[str]:
-    """What a figure says in words: its title, which is what it found, its subtitle and its notes."""
+    """The text of a figure: its title, which is its finding, its subtitle and its notes."""
     with readable(figure, "a figure that render wrote"):
         described = re.search("<dc:description>([^<]+)", read_text(figure))
     return html.unescape(described[1]).strip().splitlines() if described else []
@@ -153,13 +153,13 @@ def _how_many_ran(study: Study, measured: Mapping[Cell, Rows]) -> str:
     return f"{finished} of {planned} runs in {len(measured)} cells, {missing or 'none'} diverged"
 
 
-# What the page says first
+# The start of the page
 
 
 class Measured(NamedTuple):
     """A study's cells with their measures, the verdicts on Control, the seeds, and toolings whose noise is emulated.
 
-    `synthetic` are the data sets whose pictures are drawn.
+    `synthetic` are the data sets with generated pictures.
     """
 
     cells: Mapping[Cell, Rows]
@@ -170,9 +170,9 @@ class Measured(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A row of the chart: what varies, its task if that is another one, what it changes, in words, and its runs.
+    """A row of the chart: what varies, its task if that is not the main one, its effect in words, and its runs.
 
-    `marks` are the places of the mean and of the ends of its interval, in percent of the width; an end may be beyond.
+    `marks` are the places of the mean and of the ends of its interval, in percent of the width; an end may lie outside.
     """
 
     cell: Cell
@@ -185,7 +185,7 @@ class Source(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """How much each source changes in the task that has most of them, with the ticks of its axis."""
+    """How much each source changes in the task with the most sources, and the ticks of the axis."""
 
     measure: str
     task: str
@@ -194,7 +194,7 @@ class Chart(NamedTuple):
 
 
 def chart(study: Measured) -> Chart:
-    """The first figure. A source that its task lacks is that of the first task that has it."""
+    """The page's first figure. A source that the main task lacks comes from the first task that has it."""
     spreads = {cell: name for cell, rows in study.cells.items() if (name := what_varies.spread(rows))}
     tasks = [cell[:3] for cell in spreads]
     main = max(tasks, key=tasks.count, default=())
@@ -235,7 +235,7 @@ def chart(study: Measured) -> Chart:
 
 
 def sentence(study: Measured, shown: Chart) -> str:
-    """What changes where most varies, and where nothing does."""
+    """A sentence on the change where most sources vary, and where no source varies."""
     if not study.cells:
         return "No cell has been measured yet."
     known = [source for source in shown.sources if not source.task and source.cell.variant != CONTROL]
@@ -254,7 +254,7 @@ def sentence(study: Measured, shown: Chart) -> str:
 
 
 def _called(study: Measured, cell: Cell) -> str:
-    """What varies in a cell. Noise that is emulated is never shown as that of a tooling."""
+    """The name of what varies in a cell. Emulated noise is never shown as a tooling's own noise."""
     called = VARIES.get(cell.variant, cell.variant)
     is_emulated = cell.hardware in study.emulated and "impl" in cell.variant
     if not is_emulated:
@@ -267,7 +267,7 @@ def _task(study: Measured, cell: Sequence[str]) -> str:
 
 
 def _draws(study: Measured, cell: Cell) -> int:
-    """How many draws of what it fixes a cell has, or 0 if it has one."""
+    """The number of draws of a cell's fixed sources, or 0 if the cell has one draw."""
     draws = len({seed // DRAW for seed in study.seeds.get(cell, ())})
     return draws if draws > 1 else 0
 
@@ -284,7 +284,7 @@ def _step(most: float) -> float:
 @unrepeatable("the page says when Snakemake wrote it")
 def write_report(study: Input, shows: Inputs, *, out: TimedOutput) -> None:
     """Write the page of a study, by its resolved form; Snakemake finds the files that it shows by its own rules."""
-    # It holds each in memory, encoded.
+    # Snakemake holds each file in memory, encoded.
     for file in shows:
         require_small(file)
     with replacing(out) as scratch:

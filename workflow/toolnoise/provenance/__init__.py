@@ -1,1 +1,1 @@
-"""Where each result comes from: jobs are recorded, and what is recorded is audited, compared, made again and shared."""
+"""Where each result comes from: jobs are recorded, and the records are audited, compared, repeated and shared."""

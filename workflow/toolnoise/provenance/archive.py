@@ -4,8 +4,8 @@ It is read once, from front to end. Everything in it except plain files is refus
 long names, further headers), and so are bytes after its end. Nothing in it is trusted: all its files belong to one
 study, and each has a plain name below that study's folder, once. The same files give the same bytes.
 
-It may take the place of its folder: it is unpacked for as long as somebody reads it. What would fill the disk is
-refused before it is written. Messages name the archive, and what lies beside the results is looked for beside it.
+An archive may replace its folder: it is unpacked while it is read. A file that would fill the disk is refused before it
+is written. Messages name the archive, and files beside the results are looked for beside the archive.
 """
 
 import gzip
@@ -26,7 +26,7 @@ from toolnoise.base.printing import escaped
 from toolnoise.provenance.statements import RESULTS
 
 WANTED = "an archive from toolnoise export"
-# What to call the files of jobs, by verb: of those that dump what runs answer, and of all that travel.
+# Names for the files of jobs, by verb: of jobs that dump the answers of runs, and of all jobs whose files travel.
 DUMPS = {
     "predict": "dumps of predictions",
     "dump-outcomes": "dumps of outcomes",
@@ -45,13 +45,13 @@ TRAVELS = {
     "profile": "profiles",
 }
 BLOCK = 1 << 20
-# The room on a disk that even an empty file takes.
+# Disk space that even an empty file takes, in bytes.
 LEAST = 4096
 PREFIX = "toolnoise-archive-"
-# What compresses an archive, by its suffix.
+# The compressor of an archive, by its suffix.
 PACKERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     ".tar": lambda file: file,
-    # Without name and time, so that the same files give the same bytes.
+    # Without a name and time, so that the same files give the same bytes.
     ".tar.gz": partial(gzip.GzipFile, "", "wb", 9, mtime=0),
     ".tar.xz": partial(lzma.LZMAFile, mode="wb"),
 }
@@ -149,7 +149,7 @@ def archive_of(path: str | Path) -> Path | None:
 
 @contextmanager
 def opened(*paths: str | Path) -> Iterator[list[Path]]:
-    """Paths of results; those of an archive, or into one, are of the folder that it holds, unpacked once for all."""
+    """Yield paths of results; a path of or into an archive becomes a path in its folder, which is unpacked once."""
     packed = [archive_of(path) for path in paths]
     with ExitStack() as stack:
         roots = {one: stack.enter_context(unpacked(one)) for one in dict.fromkeys(packed) if one}
@@ -159,7 +159,7 @@ def opened(*paths: str | Path) -> Iterator[list[Path]]:
 
 @contextmanager
 def unpacked(packed: Path, within: Path | None = None) -> Iterator[Path]:
-    """The folder of an archive's study, unpacked in a scratch folder `within` another."""
+    """Yield the folder of an archive's study, unpacked in a scratch folder: `within` a folder, or a temporary one."""
     place = scratch.folder(within) if within else scratch.folder(Path(tempfile.gettempdir()), PREFIX)
     with place as folder:
         root = _unpack(packed, folder)

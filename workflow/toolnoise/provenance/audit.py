@@ -1,8 +1,8 @@
-"""The audit of a results folder: every file is hashed, every rule is asked, and each finding says what is wrong.
+"""The audit of a results folder: every file is hashed, every rule is checked, and each finding says what is wrong.
 
-A finding means that something is wrong or cannot be known. A result is stale if other code made it than the present one
-and the repository knows that code: it was right at its time, and the next run makes it again. Rules of any workflow are
-here; what knows what a run is, is passed in.
+A finding means that something is wrong or cannot be known. A result is stale if its code is known to the repository but
+has changed since: the result was right at its time, and the next run makes it again. This module has the rules for any
+workflow; rules that know what a run is are passed in.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from toolnoise.provenance.tree import CHECKPOINTS, Results, Tree
 
 # The largest difference between the clocks of machines that share work.
 CLOCKS = timedelta(minutes=2)
-# Errors that comparing what a stranger may have written can raise.
+# Errors that can be raised by comparing values from untrusted files.
 ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError)
 ODD = (*ODD, MemoryError, OSError, csv.Error)
 SHOWN = 3
@@ -56,7 +56,7 @@ class Finding(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """The result of an audit; notes are what could not be checked here, or is worth knowing, and no fault."""
+    """The result of an audit. Notes are no faults: they report impossible checks and facts worth knowing."""
 
     studies: tuple[Tree, ...]
     rules: tuple[Rule, ...]
@@ -65,7 +65,7 @@ class Audit(NamedTuple):
 
     @property
     def stale(self) -> dict[str, list[str]]:
-        """The first outputs of stale results, each with what has changed since."""
+        """Maps the first output of each stale result to the code that has changed since."""
         return {output_of(one.named(path)): what for one in self.studies for path, what in one.stale.items()}
 
     def is_clean(self, strict: bool) -> bool:
@@ -74,12 +74,12 @@ class Audit(NamedTuple):
 
 
 def rule(check: Callable[..., Found], name: str = "", *given: Any) -> Rule:
-    """The rule with the name of its check, whose docstring is the promise; these are given to it before the study."""
+    """A rule from a check, whose docstring is the promise; `given` are the check's arguments before the study."""
     return Rule(name or check.__name__, (check.__doc__ or "").strip(), functools.partial(check, *given))
 
 
 def each(check: Callable[..., Found]) -> Callable[..., Found]:
-    """A check of every statement, its last argument; if it fails, that is a finding about the first output."""
+    """Apply a check to every statement, its last argument; an error becomes a finding about the first output."""
 
     @functools.wraps(check)
     def over_all(*given: Any) -> Found:
@@ -164,14 +164,14 @@ def inputs(tree: Tree, statement: Statement) -> Found:
         made = next(output for output in maker.outputs if output.name == needed.name)
         if (made.sha256, made.size) != (needed.sha256, needed.size):
             yield needed.name, f"differs from the file that {statement.name} was made from ({needed.sha256})"
-        # One that was made again since, with the same bits, is younger: a matter of times.
+        # An input made again since, with the same bits, has a younger statement: `order` checks its times.
         is_older = maker.finished <= statement.started and not _may_be_from_elsewhere(statement, maker)
         if is_older and needed.statement not in ("", maker.sha256):
             yield statement.name, f"names another statement of {needed.name} than the one that is here"
 
 
 def _may_be_from_elsewhere(statement: Statement, maker: Statement) -> bool:
-    """Whether a result may come from another site, where its input was made, too: data are prepared at each."""
+    """Whether a result may come from another site, with that site's copy of the input: each site prepares its data."""
     return statement.verb in TRAVELS and maker.verb not in TRAVELS
 
 
@@ -271,8 +271,8 @@ def root(tree: Tree) -> Found:
         digest = named.pop(name, None)
         if statement is top or digest == statement.sha256:
             continue
-        # A job that the page does not wait for (a report, a measured speed) may be performed later: nothing names it.
-        # Both times: a change of one alone is a change of a statement that was under the root.
+        # A job that the page does not wait for (a report, a measured speed) may run later: nothing names it.
+        # Both times must be later: if only one is, a statement under the root was changed.
         is_later = digest is None or top.finished < statement.started <= statement.finished
         if is_later and not any(output.name in used for output in statement.outputs):
             later.append(statement.name)
@@ -307,16 +307,16 @@ def examine(
     of_study: Callable[[Tree], Sequence[Rule]] = lambda _tree: (),
     counted: Counted = lambda _statement: None,
 ) -> Audit:
-    """Audit loaded results by the rules above, and by those that `of_study` has for each study.
+    """Audit loaded results by the rules above, and by the rules that `of_study` returns for each study.
 
-    `counted` knows what counts of the present code of a job.
+    `counted` returns the digest of the present code that affects a job's outputs.
     """
     findings = [Finding("unknown", name, "lies beside the studies and belongs to none") for name in results.strays]
     rules, notes = {one.name: one for one in RULES}, []
     for tree in results.trees:
         tree.hashed.update(digests(tree))
         for statement in tree.statements:
-            # Rules find what is wrong with a statement of which this cannot be known.
+            # If this fails for a statement, the rules report what is wrong with the statement.
             with contextlib.suppress(BadInput, *ODD):
                 if changes := repository.changed_since(statement, tree.root, counted):
                     tree.stale[statement.path] = changes
@@ -342,10 +342,10 @@ def _notes(tree: Tree) -> Iterator[str]:
 
 
 def digests(tree: Tree) -> dict[str, str]:
-    """The digest of every file; the largest first, so that no thread ends with a long one.
+    """The digest of every file. The largest are read first, so that no thread ends with a long one.
 
-    A file that has another size than its statement says is not as stated: it is not read, however large it is. Threads
-    are fast enough: hashlib computes without the interpreter's lock.
+    A file whose size differs from its statement is not read: it is known to be changed. Threads are fast enough,
+    because hashlib releases the interpreter's lock.
     """
     outputs = {(tree.inside(one.name), one.size) for made in tree.statements for one in made.outputs}
     files = {path: size for path, size in tree.artifacts.items() if (path, size) in outputs}
@@ -390,7 +390,7 @@ def as_json(audit: Audit, strict: bool) -> dict[str, Any]:
 
 
 def as_text(audit: Audit, strict: bool) -> str:
-    """The audit, for a person: one line if all is well."""
+    """The audit as text: one line if there are no findings and no notes."""
     lines = []
     for one in audit.rules:
         if found := [finding for finding in audit.findings if finding.rule == one.name]:
@@ -404,7 +404,7 @@ def as_text(audit: Audit, strict: bool) -> str:
 
 
 def _verdict(audit: Audit, strict: bool) -> str:
-    """In one line."""
+    """The result of the audit in one line."""
     sizes = [size for tree in audit.studies for size in tree.files.values()]
     roots = []
     for one in audit.studies:
@@ -431,7 +431,7 @@ REPAIRED = ("changed", "missing", "unknown", "complete", "root", "numbers")
 def damaged(audit: Audit) -> dict[Path, list[str]]:
     """For each study the files to make again: damaged, missing, without a statement, or with a damaged one.
 
-    Of each job it is the last file, as one is enough.
+    One file of each job is enough: its last output.
     """
     found: dict[Path, dict[str, None]] = {}
     for tree in audit.studies:

@@ -1,8 +1,8 @@
 """A study as a Workflow Run RO-Crate, written from its statements: Provenance Run Crate 0.5 on RO-Crate 1.1.
 
-Each statement is an action: a tool, which is the verb, was given parameters, read files and wrote others. The statement
-is in the crate, too, and has all else, such as the digests of the code, and the machine. The same study gives the same
-bytes. What is packed has the digest in its statement.
+Each statement becomes an action: a tool (the verb) got parameters, read files and wrote others. The crate also has the
+statement itself, with all other facts, such as the digests of the code, and the machine. The same study gives the same
+bytes. Every packed file has the digest in its statement.
 """
 
 import hashlib
@@ -38,12 +38,12 @@ PROFILES = {
 }
 # Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
 SMALL = 2**20
-# Those of Python, without what a machine adds.
+# Python's own file types, without those that a machine adds.
 FORMATS = mimetypes.MimeTypes()
 
 
 class Writer:
-    """A crate under construction, with its entities by their ids, and those of its files by name and digest."""
+    """A crate under construction: `entities` has its entities by id, `files` those of its files by name and digest."""
 
     def __init__(self, study: Tree, published: str) -> None:
         self.study, self.published = study, published
@@ -54,15 +54,15 @@ class Writer:
         self.files: dict[tuple[str, str], Entity] = {}
 
     def add(self, identifier: str, kind: str, **properties: Any) -> Entity:
-        """The entity with this id, which is added unless it is there."""
-        # Not asked of `crate`, which looks through all entities for one that it does not have.
+        """The entity with this id; it is added if it is missing."""
+        # Not looked up in `crate`, which searches all entities for a missing one.
         if identifier not in self.entities:
             entity = ContextEntity(self.crate, identifier, {"@type": kind, **properties})
             self.entities[identifier] = self.crate.add(entity)
         return self.entities[identifier]
 
     def pack(self, path: str, artifact: Artifact, **properties: Any) -> None:
-        """Add a file of the study, as its statement has it."""
+        """Add a file of the study; it must have the digest in its statement."""
         place = self.study.root / path
         if files.sha256(place) != artifact.sha256:
             raise BadInput(place, "", "differs from its statement", "unchanged results: see toolnoise audit")
@@ -71,7 +71,7 @@ class Writer:
         self.files[artifact.name, artifact.sha256] = self.crate.add(entity)
 
     def file(self, artifact: Artifact) -> Entity:
-        """The entity of a file that a job read or wrote; what is not packed has its name, size, digest and address."""
+        """The entity of a file that a job read or wrote; an unpacked file has only name, size, digest and address."""
         key = artifact.name, artifact.sha256
         if key not in self.files:
             identifier = f"#file/{artifact.sha256[:16]}/{quote(artifact.name)}"
@@ -79,7 +79,7 @@ class Writer:
         return self.files[key]
 
     def job(self, statement: Statement) -> Entity:
-        """The action of a statement, which is packed, too."""
+        """Add the action of a statement, and pack the statement."""
         verb = statement.verb
         path = statement.path.removeprefix(f"{FOLDER}/").removesuffix(SUFFIX)
         about = {"name": f"toolnoise {verb}", "softwareVersion": statement.versions.get("toolnoise", "unknown")}
@@ -95,13 +95,13 @@ class Writer:
         return job
 
     def action(self, identifier: str, name: str, tool: Entity, *done: Statement) -> Entity:
-        """An action that is finished."""
+        """Add a finished action, from the first start to the last end of its statements."""
         moments = {"startTime": min(one.started for one in done), "endTime": max(one.finished for one in done)}
         times = {key: f"{moment.isoformat(timespec='milliseconds')}+00:00" for key, moment in moments.items()}
         return self.add(identifier, "CreateAction", name=name, instrument=tool, **times)
 
     def link(self, entity: Entity, key: str, artifacts: Iterable[Artifact], more: Iterable[Entity] = ()) -> None:
-        """Link an entity to files and others: to one as such, to none not at all."""
+        """Link an entity to files and other entities: a single one is no list, and without any there is no link."""
         if others := [*map(self.file, artifacts), *more]:
             entity[key] = others if len(others) > 1 else others[0]
 
@@ -121,7 +121,7 @@ class Writer:
 def export(results: Path, out: Path, embed: bool, licence: str = "") -> tuple[int, int, int]:
     """Write the crate of a study's results folder, with all its files if `embed`, or else the small ones.
 
-    Returns the numbers of jobs, of packed files and of those that are only referenced.
+    Returns the numbers of jobs, of packed files and of files that are only referenced.
     """
     zipped = out.suffix == ".zip" and not out.is_dir()
     if out.resolve().is_relative_to(results.resolve()):
@@ -145,7 +145,7 @@ def export(results: Path, out: Path, embed: bool, licence: str = "") -> tuple[in
 
 
 def _written(study: Tree, embed: bool, licence: str) -> Writer:
-    """The crate of a study, whose files are not copied yet."""
+    """The crate of a study, before its files are copied."""
     done = study.statements
     last = max(done, key=lambda one: one.finished)
     writer = Writer(study, last.finished.date().isoformat())

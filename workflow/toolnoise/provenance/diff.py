@@ -1,8 +1,8 @@
-"""The differences between two studies' results, file by file and cell by cell, and between what results came from.
+"""The differences between two studies' results, file by file and cell by cell, and between the origins of the results.
 
-The time and place at which something was made are reported, but do not count as a difference of results: records hold
-seconds and the observed machine, histories a column of seconds. All other files are compared as bytes. The report is
-JSON-like values, or lines for a person.
+The time and machine of a job are reported, but do not count as differences of results: records hold seconds and the
+observed machine, histories a column of seconds. All other files are compared as bytes. The report is JSON-like values,
+or text.
 """
 
 import csv
@@ -29,15 +29,15 @@ PARTS = ("spec", "code", "environment", "data", "lock")
 WHERE = ("host", "slurm")
 
 Differences = dict[str, list[dict[str, Any]] | None]
-# The differences between the cells of two studies, from the folder and the files of each, and the files that are equal.
+# Compares the cells of two studies, given the folder and the files of each, and the files that are equal.
 StudyFiles = tuple[Path, Iterable[str]]
 CompareCells = Callable[[StudyFiles, StudyFiles, set[str]], list[dict[str, Any]]]
 
 
 def made_from(*runs: tuple[Path, dict[str, Any]]) -> Differences:
-    """The differences by part between what two runs were made from, by their folders and records.
+    """The differences between the origins of two runs, by part; a run is given as its folder and record.
 
-    A part is None if it is unknown for one of them: a record does not cover what a statement does.
+    A part is None if it is unknown for one of them: a record has fewer parts than a statement.
     """
     known = []
     for folder, record in runs:
@@ -49,7 +49,7 @@ def made_from(*runs: tuple[Path, dict[str, Any]]) -> Differences:
 
 
 def merged(pairs: Iterable[Differences]) -> Differences:
-    """The differences of many pairs as those of one: each is listed once, without the places where the jobs ran."""
+    """Merge the differences of many pairs: each is listed once, and the places where the jobs ran are omitted."""
     parts: dict[str, dict[str, Any] | None] = dict.fromkeys(PARTS)
     for differing in pairs:
         for part, rows in differing.items():
@@ -66,7 +66,7 @@ def compare_results(folder_a: Path, folder_b: Path, compare_cells: CompareCells)
         if not any(study.files for study in trees.values()):
             raise BadInput(folder, "", "contains no results", "a study's results, or a folder of them")
     if len(in_a) == len(in_b) == 1:
-        # They may have been renamed.
+        # The study may have been renamed.
         in_b = dict(zip(in_a, in_b.values(), strict=True))
     shared = [name for name in in_a if name in in_b]
     if not shared:
@@ -106,7 +106,7 @@ def _compare_studies(study_a: Tree, study_b: Tree, compare_cells: CompareCells) 
 def _timed(study: Tree) -> set[str | None]:
     """The files with times in them, and everything made from them.
 
-    A page links to its parts, which have times, and does not repeat them.
+    The parts of a page have times. The page only links to its parts, so it has none.
     """
     timed: set[str | None] = set()
     before = -1
@@ -120,7 +120,7 @@ def _timed(study: Tree) -> set[str | None]:
 
 
 def _made_from(study_a: Tree, study_b: Tree) -> Differences:
-    """The differences in origin between two studies: the studies themselves, and everything else job by job."""
+    """The differences in origin between two studies: between their study files, and job by job."""
     pairs = [
         (made[0], study_b.producers[path][0]) for path, made in study_a.producers.items() if path in study_b.producers
     ]
@@ -132,11 +132,11 @@ def _made_from(study_a: Tree, study_b: Tree) -> Differences:
 
 
 def _origins(statement: Statement, *data: str) -> dict[str, Any]:
-    """The origins of a job by part, each a nested object; `data` are the kinds of what counts as its data, or all."""
+    """The origins of a job by part, each a nested object; `data` are the kinds of dependency in its data, or all."""
     parameters = statement.parameters
 
     def digests(*kinds: str) -> dict[str, Any]:
-        # Inputs are told by their roles: their names contain the study's name.
+        # Inputs are identified by their roles, because their names contain the study's name.
         by_name: dict[str, list[str]] = {}
         for one in statement.made_of(*kinds):
             by_name.setdefault(one.role if one.kind == INPUT else one.name, []).append(one.sha256)
@@ -189,14 +189,14 @@ class Change(NamedTuple):
 
 
 def compare(path_a: Path, path_b: Path) -> str:
-    """Where two files first differ: empty if they do not, `TIMES` if in nothing else."""
+    """Where two files first differ: empty if they are equal, `TIMES` if they differ only in times and machine."""
     try:
         place = _first_byte(path_a, path_b)
     except BadInput as error:
         return str(error)
     if place is None:
         return ""
-    # Of a damaged file, the first byte that differs is told.
+    # For a damaged file, the first byte that differs is reported.
     with suppress(BadInput, RecursionError):
         if path_a.name == "history.csv" or path_a.suffix == ".json":
             change = next(changes(_without_occasion(path_a), _without_occasion(path_b)), None)
@@ -258,13 +258,13 @@ def _first_byte(path_a: Path, path_b: Path) -> int | None:
     return place + next((index for index, (x, y) in pairs if x != y), min(len(a), len(b)))
 
 
-# As lines for a person, by the names that --json has
+# As text, with the names that --json uses
 
 # Items listed of a long list, and rows of a long table.
 LISTED, LONGEST_TABLE = 10, 20
 # Enough digits to distinguish two digests by eye.
 DIGITS = 12
-# What is reported as A's and B's.
+# Values that are reported as a pair, A's and B's.
 PAIRS = ("emulated_noise", "moved_bit", "epochs", "status", "test_accuracy", "test_loss", "train_loss", "accuracy")
 LABELS = {
     "initial_equal": "initial weights equal",
@@ -275,7 +275,7 @@ LABELS = {
 
 
 def as_text(compared: Mapping[str, Any]) -> str:
-    """The differences between A and B."""
+    """The differences between A and B, as text."""
     lines = [f"A  {escaped(compared['a'])}", f"B  {escaped(compared['b'])}", ""]
     shown = {"run": _of_run, "cell": _of_cell, "results": _of_study}[compared["kind"]]
     for part in compared.get("studies", [compared]):
@@ -292,7 +292,7 @@ def as_text(compared: Mapping[str, Any]) -> str:
 
 
 def _not_compared(runs: Sequence[Mapping[str, Any]]) -> str:
-    """The runs whose predictions were not compared, with the reasons; nothing if all were."""
+    """The number of runs whose predictions were not compared, with the reasons; empty if all were compared."""
     why = [run["predictions"]["not_compared"] for run in runs if "not_compared" in run["predictions"]]
     of_runs = f" for {len(why)} of {len(runs)} shared runs" if len(runs) > 1 else ""
     return f"dumps of predictions were not compared{of_runs}: {'; '.join(dict.fromkeys(why))}" if why else ""
@@ -348,7 +348,7 @@ def _of_study(compared: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lines(values: Mapping[str, Any]) -> list[str]:
-    """A line for each value that is not absent or empty; then the tables, and what has values of its own."""
+    """A line for each value that is not absent or empty, then the tables and the nested mappings."""
     facts, parts = [], []
     for name, value in values.items():
         if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""The recorder around every job: it hashes what goes in, lets the job be performed, and states what came out.
+"""The recorder around every job: it hashes the inputs, performs the job and writes a statement of the outputs.
 
-The statement is written last, when all outputs are in their places: a job that is broken off leaves none, and Snakemake
-removes what it left.
+The statement is written last, when all outputs are in their places: an interrupted job leaves no statement, and
+Snakemake removes its outputs.
 """
 
 import contextlib
@@ -28,16 +28,16 @@ class JobFile(NamedTuple):
 
     path: str
     role: str
-    timed: bool = False  # of one that it writes: whether it has times in it
-    made_with: str | None = None  # of one that it reads: the first output of the job that made it, if that is known
+    timed: bool = False  # for a file that it writes: whether the file has times in it
+    made_with: str | None = None  # for a file that it reads: the first output of the job that made it, if known
 
 
 class Job(NamedTuple):
-    """A job to record: what it is, its files, and what performs it.
+    """A job to record: its parameters, its files, and the function that performs it.
 
-    `perform` returns what was observed of the machine, if a framework took part. `code` are the digests of the code by
-    the names of its files, `outside` the files from outside that outputs were made from, `resumed` the number of epochs
-    after which a training went on from its checkpoint.
+    `perform` returns the observed machine if a framework took part. `code` returns the digests of the code by file
+    name, `outside` the files from outside that an output was made from, `resumed` the number of epochs after which a
+    training resumed from its checkpoint.
     """
 
     verb: str
@@ -56,9 +56,9 @@ class Job(NamedTuple):
 
 
 def look_up() -> None:
-    """Look up what each job's statement says of this installation, for the jobs that will be forked from this process.
+    """Cache what all statements need of this installation, for the jobs that will be forked from this process.
 
-    That is versions, and the digests of the package's sources. Whoever forks makes sure that neither changes meanwhile.
+    These are versions and the package's sources. The caller makes sure that neither changes meanwhile.
     """
     programs()
     repository.versions(*ENVIRONMENT, *repository.DECISIVE)
@@ -67,12 +67,12 @@ def look_up() -> None:
 
 
 def run(job: Job, process: str, done: Callable[[], object] = lambda: None) -> None:
-    """Perform a job that nobody else performs meanwhile, and state it; `process` is how its process started.
+    """Perform a job, which no other process may do meanwhile, and state it; `process` says how its process started.
 
-    `done` is called when all is stated: until then, a training can go on from its checkpoint.
+    `done` is called after the statement is written: until then, a training can resume from its checkpoint.
     """
     first = job.writes[0].path
-    # A full disk or a folder in the way is found before the work.
+    # Detect a full disk or a folder in the way before the work.
     for path in (*(written.path for written in job.writes), path_for(first)):
         files.require_writable(path)
     with scratch.claim(Path(first)):
@@ -91,7 +91,7 @@ def _perform(job: Job, process: str) -> None:
         raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
     outputs = tuple(_artifact(one.path, one.role)._replace(timed=one.timed) for one in job.writes)
     made_from = (*inputs, *_sources(job.outside(outputs[0].name)), *_code(job.code()), *_repository(job.engine))
-    # It may have refused the checkpoint that it found.
+    # The job may have refused the checkpoint.
     after = job.resumed() if kept else None
     _write(
         job.verb,
@@ -110,9 +110,9 @@ def _perform(job: Job, process: str) -> None:
 
 
 def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
-    """Write a resolved study, unless it is there as it is, and state which configuration it comes from."""
+    """Write a resolved study and a statement of its configuration, unless the file already has this study."""
     repository.refresh()
-    # One that cannot be read is written again.
+    # An unreadable study file is written again.
     with contextlib.suppress(BadInput):
         if path_for(path).exists() and files.read_json(path) == config:
             return
@@ -128,13 +128,13 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
 
 
 def this_machine() -> dict[str, Any]:
-    """What there is to say of a job that no framework took part in."""
+    """The machine, versions and variables to record for a job without a framework."""
     matter = {name: os.environ[name] for name in environment.NUMERICAL if name in os.environ}
     return {**environment.machine(), "versions": repository.versions(*ENVIRONMENT), "variables": matter}
 
 
 def programs() -> dict[str, str]:
-    """The versions of what makes a job run."""
+    """The versions of toolnoise, Snakemake and Python."""
     return repository.versions("toolnoise", "snakemake") | {"python": sys.version.split()[0]}
 
 
@@ -154,11 +154,11 @@ def _write(
 
 
 def _chain(own: Path) -> dict[str, str]:
-    """The digest of every other statement of the study, by name: what the root vouches for."""
+    """The digest of every other statement of the study, by name; the root vouches for them."""
     folder = next((place for place in own.parents if place.name == statements.FOLDER), None)
     digests = {}
     for path in sorted(folder.rglob(f"*{statements.SUFFIX}")) if folder else ():
-        # One that cannot be read is a finding of the audit.
+        # The audit reports an unreadable statement.
         with contextlib.suppress(BadInput, OSError), files.open_plain(path) as file:
             digests[path.as_posix()] = statements.unpack(file.readall(), path).sha256()
     digests.pop(own.as_posix(), None)
@@ -173,7 +173,7 @@ def _input(read: JobFile) -> Artifact:
 
 
 def _sources(records: Iterable[Mapping[str, Any]]) -> Iterator[Artifact]:
-    """What a job was made from that no job made: files from outside, or one of an installed package."""
+    """The dependencies that no job made: files from outside, or of an installed package."""
     for record in records:
         package = record.get("package")
         if package:
@@ -205,7 +205,7 @@ def _artifact(path: str, role: str, kind: str = "") -> Artifact:
 
 
 def _relative(path: str) -> str:
-    """A path as seen from here, if it lies below."""
+    """The path relative to the working directory, if it lies below it."""
     return os.path.relpath(path) if Path(path).is_absolute() and Path(path).is_relative_to(Path.cwd()) else str(path)
 
 

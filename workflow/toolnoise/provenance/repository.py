@@ -1,11 +1,11 @@
-"""The program's origin: the commit, its history, the lock file of the environment, and where code behind a result is.
+"""The program's origin: the commit, its history, the environment's lock file, and whether a result's code is known.
 
 A machine for a single measurement may have no git. A tree that is packed for such a machine records its commit
 itself.
 
-A file of the repository is known if the present one has its digest, or if the one in the stated commit has. In the
-second case other code made the result than the present one: it is stale, which is not its fault, unless what counts of
-the code is the same.
+A file in a statement is known if the present file has its digest, or if the file in the stated commit has. In the
+second case the code has changed since: the result is stale, which is no fault. It is not stale if the code that affects
+the outputs is the same.
 """
 
 import functools
@@ -28,7 +28,7 @@ from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, is_below, open_
 from toolnoise.base.program import ROOT, path_of
 from toolnoise.provenance.statements import CODE, LOCK, PACKAGE, RESOURCE, RESULTS, UNKNOWN, Artifact, Statement
 
-# The lock files of toolings' own environments.
+# The lock files for other versions of the frameworks.
 VERSIONS = "requirements/versions"
 # The first match counts, so lock files of one framework come before those of several.
 LOCKS = (
@@ -42,7 +42,7 @@ DECISIVE = (
     *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
     *("matplotlib", "pandas", "papermill", "snakemake"),
 )
-# The packages of each engine's framework. No job imports those of another engine's, but an existing program may.
+# The packages of each engine's framework. A job imports only its own engine's, but an existing program may import any.
 FRAMEWORKS = {
     "tensorflow": {"tensorflow", "tensorflow-cpu"},
     "jax": {"jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda13-plugin"},
@@ -52,7 +52,7 @@ FRAMEWORKS = {
 PROGRAMS = "command"
 # In a tree without git: its commit and the SHA-256 of each of its files.
 PACKED = ROOT / "packed.json"
-# Packages that a lock file has for other systems than this one.
+# Lines of a lock file with packages for other systems.
 _ELSEWHERE = re.compile(rf"^\S+ ; sys_platform (== '(?!{sys.platform}')|!= '{sys.platform}').*", re.MULTILINE)
 
 
@@ -61,9 +61,9 @@ _ELSEWHERE = re.compile(rf"^\S+ ; sys_platform (== '(?!{sys.platform}')|!= '{sys
 
 
 class Commit(NamedTuple):
-    """A commit, empty if unknown, and the SHA-256 of the difference of its files from it.
+    """A commit, empty if unknown, and the SHA-256 of the difference between it and the present files.
 
-    That is None if there is no difference, and `UNKNOWN` if git did not answer; `why` has what it said instead.
+    `changes` is None if there is no difference, and `UNKNOWN` if git did not answer; `why` is then git's error.
     """
 
     sha: str
@@ -76,7 +76,7 @@ def commit() -> Commit | None:
     """The commit that is checked out; None if the program is not in a repository of its own."""
     said, why = _asked("rev-parse", "--show-toplevel", "HEAD")
     if why:
-        # It is refused or broken, unless there is no repository, or one that has no commit yet.
+        # The repository is refused or broken, unless it does not exist or has no commit yet.
         lost = (ROOT / ".git").exists() and git("rev-list", "--all", "--max-count=1") != b""
         return Commit("", UNKNOWN, why) if lost else None
     folder, sha = said.decode().split("\n")[:2]
@@ -87,9 +87,9 @@ def commit() -> Commit | None:
 
 
 def refresh() -> None:
-    """Let git note the times of all files: in a fresh clone, each `git diff` of each job would read many of them.
+    """Let git cache the times of all files: in a fresh clone, the `git diff` of each job would read many of them.
 
-    If git does not answer, say so here, once for all jobs.
+    If git does not answer, warn here, once for all jobs.
     """
     git("status", "--porcelain", "--untracked-files=no")
     if (revision := commit()) and revision.why:
@@ -115,7 +115,7 @@ def committed(sha: str) -> datetime | None:
 
 
 def files_of(sha: str | None, names: Iterable[str]) -> dict[str, bytes]:
-    """Those of these files that a commit has, with what they were; one call of git for all."""
+    """The contents in a commit of these files, without those that it lacks; one call of git for all."""
     asked = [name for name in dict.fromkeys(names) if name.isprintable()]
     if not asked or not _is_digest(sha):
         return {}
@@ -140,19 +140,19 @@ def extract(sha: str, folder: Path) -> None:
 
 
 def git(*arguments: str, given: bytes | None = None) -> bytes | None:
-    """What git prints of the program's repository; None if it has no answer."""
+    """The output of git in the program's repository; None if git fails."""
     said, why = _asked(*arguments, given=given)
     return None if why else said
 
 
 def _asked(*arguments: str, given: bytes | None = None) -> tuple[bytes, str]:
-    """What git printed, and why it has no answer."""
+    """The output of git, and the reason if it fails."""
     try:
         done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
     except OSError as error:
         return b"", f"git cannot be started ({fault_name(error)})"
     if done.returncode < 0:
-        # That is no answer of git's: what it stops is not recorded as unknown.
+        # A killed git gave no answer: the job stops, and does not record an unknown commit.
         killed = f"git was killed by {signal.Signals(-done.returncode).name}"
         raise BadInput(ROOT, "", killed, "type the same command again")
     first, *_ = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
@@ -168,7 +168,7 @@ def _is_digest(sha: str | None) -> bool:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The versions of those of these packages that are installed."""
+    """The versions of these packages, without packages that are not installed."""
     found = {package: _version(package) for package in packages}
     return {package: version for package, version in found.items() if version is not None}
 
@@ -188,9 +188,9 @@ def installed_file(package: str, file: str) -> Path:
 
 @functools.cache
 def lock(engine: str) -> str | None:
-    """The lock file whose environment a job on this engine has here; None if there is none.
+    """The first lock file that this environment satisfies for a job on this engine; None if no file fits.
 
-    The environment may have further packages: frameworks that neither the job nor the lock file names, and tools.
+    The environment may have further packages: tools, and frameworks that neither the job nor the lock file names.
     """
     here = {package: public(version) for package, version in versions(*DECISIVE).items()}
     locks = (name for name in LOCKS if path_of(name).exists())
@@ -198,7 +198,7 @@ def lock(engine: str) -> str | None:
 
 
 def _fits(here: dict[str, str], lock: str, engine: str) -> bool:
-    """Whether all frameworks of a lock file are installed, and what is installed is as it pins it."""
+    """Whether all frameworks of a lock file are installed, and all packages `here` have the versions that it pins."""
     pinned, further = pins(_ELSEWHERE.sub("", lock)), set[str]()
     for other, packages in FRAMEWORKS.items():
         chosen = {package: version for package, version in pinned.items() if package in packages}
@@ -229,7 +229,7 @@ REPOSITORY = ("workflow", "notebooks", "resources", "requirements")
 # Names in lock files of an observed package; tensorflow-cpu is TensorFlow without its GPU kernels.
 PINNED_AS = {"tensorflow": ("tensorflow", "tensorflow-cpu")}
 
-# From a statement, the digest of what counts of the present code; None if that cannot be known.
+# Maps a statement to the digest of the present code that affects its outputs; None if that cannot be known.
 Counted = Callable[[Statement], str | None]
 
 
@@ -249,7 +249,7 @@ def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root
     def standing(file: Artifact) -> str:
         in_commit = then.get(file.name)
         if file.sha256 == _here(file.name, root):
-            # What lies beside a study is in no commit.
+            # Files beside a study are in no commit.
             is_its = is_here and (in_commit or file.name.partition("/")[0] in REPOSITORY)
             return DENIED if clean and is_its and in_commit != file.sha256 else CURRENT
         return CHANGED if in_commit == file.sha256 else UNKNOWN
@@ -261,8 +261,8 @@ def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root
 def _here(name: str, root: Path) -> str | None:
     """The digest of the file with that name in the repository, or else in the folder that the study ran in.
 
-    That folder has results/<study>. A stranger may have written the name: it leads down from there, through no link out
-    of it, to a plain file, of which no more is read than any source has.
+    That folder has results/<study>. The name may come from a stranger: only a plain file below the folder counts, with
+    no link out of it, and at most as large as a source file may be.
     """
     if not is_below(name) or not name.isprintable():
         return None
@@ -270,7 +270,7 @@ def _here(name: str, root: Path) -> str | None:
     place = Path(as_given(root)).resolve().parent
     if here or name.partition("/")[0] in REPOSITORY or place.name != RESULTS:
         return here
-    # Not Path.resolve: of a circle of links it makes an error.
+    # Not Path.resolve, which raises an error for a circle of links.
     beside = Path(os.path.realpath(place.parent / name))
     return _digest(beside) if beside.is_relative_to(place.parent) else None
 
@@ -285,7 +285,7 @@ def _digest(path: Path) -> str | None:
 
 
 def changed_since(statement: Statement, root: Path, counted: Counted) -> list[str]:
-    """What has changed of the code that made a result; nothing if what counts of it has not."""
+    """The changed files and packages of a result's code; empty if the code that affects its outputs is the same."""
     if statement.counted and statement.counted == counted(statement):
         return []
     changed = [file.name for file, standing in standings(statement, root) if standing == CHANGED]
@@ -293,19 +293,19 @@ def changed_since(statement: Statement, root: Path, counted: Counted) -> list[st
 
 
 def is_other_in_package(file: Artifact) -> bool:
-    """Whether a file of an installed package is another one here than was stated."""
+    """Whether a file of an installed package differs from the stated file."""
     package = _installed(file) if is_below(file.name) else ""
     return bool(package) and _digest(installed_file(package, file.name)) != file.sha256
 
 
 def _installed(file: Artifact) -> str:
-    """The package of a file, if its version is installed."""
+    """The package of a file, if the stated version is installed; else empty."""
     named = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@(.+)", file.uri)
     return named[1] if named and versions(named[1]).get(named[1]) == named[2] else ""
 
 
 def unpinned(statement: Statement, lock: Artifact) -> list[str]:
-    """The packages of a job whose versions are not those of its lock file."""
+    """The packages of a job whose versions differ from its lock file, in words."""
     there, wrong = _pinned(lock, statement.commit), []
     for package, version in statement.observed.get("versions", {}).items():
         pinned = {there[known] for known in PINNED_AS.get(package, (package,)) if known in there}

@@ -1,10 +1,10 @@
-"""The root, which stands for all statements, signed with a person's SSH key.
+"""The signature of the root, which stands for all statements, with a person's SSH key.
 
 The root has the digest of every other statement of its study, so one signature stands for all. A DSSE envelope
 replaces the bare statement when it is signed, by `ssh-keygen -Y`. Private keys are never read here: they stay in a
 file, whose passphrase ssh-keygen asks for, or in ssh-agent, if the path is that of the public key. A signature shows
-who vouches for the statements; whether the files agree with them is checked by the audit. It has no date: an older
-root, which was signed in its time, differs from a later one in its digest, which the audit prints.
+who vouches for the statements; the audit checks whether the files agree with them. A signature has no date: to
+distinguish an older signed root from a later one, compare the digest that the audit prints.
 """
 
 import subprocess
@@ -20,7 +20,7 @@ from toolnoise.provenance import statements, tree
 from toolnoise.provenance.statements import Envelope
 from toolnoise.provenance.tree import Tree
 
-# The purpose of the SSH signatures: one for another purpose, such as a commit or a login, does not count here.
+# The purpose of the SSH signatures: a signature for a commit, a login or another purpose does not count here.
 NAMESPACE = "toolnoise"
 BEGIN, END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
 # The first word of a public key's file.
@@ -48,13 +48,13 @@ def sign(folder: str | Path, key: str | Path) -> list[Path]:
 
 
 def signature_check(key: str | Path) -> Callable[[Tree], str]:
-    """What says of a study why its root is not signed by this public key; empty if it is."""
+    """A function that returns why a study's root is not signed by this public key; empty if it is signed."""
     with files.readable(key, PUBLIC):
         words = files.read_text(key).split()
     fingerprint = _fingerprint(key)
     if len(words) < 2 or not words[0].startswith(KEY_TYPES):
         raise BadInput(key, "", "is no public key", PUBLIC)
-    # A file that allows the key has such a line, as ssh-keygen(1) says.
+    # A line of a file of allowed signers, see ssh-keygen(1).
     allowed = f"{fingerprint} {words[0]} {words[1]}\n"
 
     def why_not(study: Tree) -> str:
@@ -65,7 +65,7 @@ def signature_check(key: str | Path) -> Callable[[Tree], str]:
         except BadInput as error:
             return str(error)
         if signed.sha256() != study.top.sha256:
-            # It holds for the statement that was read, even if the file server shows another one now.
+            # The signature must belong to the statement that was loaded; the file may have changed since.
             return "changed since it was read"
         reasons = [_refusal(one["sig"], signed.signed_bytes(), fingerprint, allowed) for one in signed.signatures]
         return "" if "" in reasons else "; ".join(dict.fromkeys(reasons)) or "is not signed"
@@ -74,7 +74,7 @@ def signature_check(key: str | Path) -> Callable[[Tree], str]:
 
 
 def _refusal(signature: str, message: bytes, fingerprint: str, allowed: str) -> str:
-    """Why a signature is none by a key; empty if it is one."""
+    """Why a signature is not valid for a key; empty if it is valid."""
     with tempfile.TemporaryDirectory() as place:
         Path(place, "allowed").write_text(allowed)
         Path(place, "sig").write_text("\n".join([BEGIN, *textwrap.wrap(signature, 70), END, ""]))
@@ -90,7 +90,7 @@ def _read(path: Path) -> Envelope:
 def _signature(bare: Envelope, key: str | Path) -> str:
     with tempfile.TemporaryDirectory() as place:
         Path(place, "root").write_bytes(bare.signed_bytes())
-        # Its input is the terminal, if there is one, so that it can ask for a passphrase.
+        # Its input stays the terminal, if any, so that ssh-keygen can ask for a passphrase.
         done = _ssh_keygen("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, "root", cwd=place)
         if done.returncode:
             raise BadInput(key, "", f"cannot sign ({_last_line(done)})", "a private key, or a public key of ssh-agent")
@@ -116,6 +116,6 @@ def _ssh_keygen(*arguments: object, **options: Any) -> subprocess.CompletedProce
 
 
 def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
-    """The last line that a program printed, errors before the rest."""
+    """The last line that a program printed; errors take precedence over output."""
     lines = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
     return lines[-1].strip() if lines else f"exit code {done.returncode}"

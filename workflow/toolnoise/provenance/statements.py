@@ -25,16 +25,16 @@ BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
 BUILDER = "urn:toolnoise:recorder:1"
 SUFFIX = ".intoto.json"
 RESULTS, FOLDER = "results", "statements"
-# SLSA's metadata has no such fields; its names for further ones begin with their vendor.
+# Further fields of SLSA's metadata: their names begin with the vendor.
 PROCESS, RESUMED, UNREPEATABLE = "toolnoise_process", "toolnoise_resumed", "toolnoise_unrepeatable"
 COUNTED = "toolnoise_code"
-# Instead of a commit that git did not tell.
+# Replaces a commit that git did not report.
 COMMIT_IS, UNKNOWN = "toolnoise_commit", "unknown"
-# The words after `toolnoise` that did the job; in the root's statement, the digests of the others.
+# The keys of a job's command line after `toolnoise` and, in the root, of the digests of all other statements.
 COMMAND, CHAIN = "command", "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-# Each takes a process to verify.
+# Verifying a signature takes a process.
 MOST_SIGNATURES = 64
 WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
 
@@ -75,7 +75,7 @@ class Artifact(NamedTuple):
     kind: str = ""
     uri: str = ""
     timed: bool = False  # an output with times in it
-    statement: str = ""  # of an input: the digest of the statement of the job that made it
+    statement: str = ""  # for an input: the digest of the statement of the job that made it
 
     def descriptor(self) -> dict[str, Any]:
         """The artifact as an in-toto resource descriptor."""
@@ -91,8 +91,8 @@ class Artifact(NamedTuple):
 class Statement(NamedTuple):
     """The record of a job.
 
-    Of one that was read among the results of a study: the path of its file there, its digest, and whether it has
-    signatures.
+    When it is read with the results of a study, it gets the path of its file there, its digest, and whether it is
+    signed.
     """
 
     verb: str
@@ -106,10 +106,10 @@ class Statement(NamedTuple):
     changes: str | None = None  # SHA-256 of the difference from the commit, if any; "unknown" if git did not say
     process: str = ""  # how the job's process started: warm, or cold and why
     resumed: Mapping[str, Any] | None = None  # the epochs after which a run resumed, and from which checkpoint
-    chain: Mapping[str, str] | None = None  # of the root: the digest of every other statement of the study, by name
-    command: tuple[str, ...] = ()  # what did the job; not known of jobs of earlier versions
+    chain: Mapping[str, str] | None = None  # in the root: the digest of every other statement of the study, by name
+    command: tuple[str, ...] = ()  # the command that did the job; earlier versions did not record it
     unrepeatable: str = ""  # why the outputs cannot be made again
-    counted: str = ""  # the digest of what counts of the code: another one is a reason to make the outputs again
+    counted: str = ""  # the digest of the code that affects the outputs: if it changes, they are made again
     path: str = ""
     sha256: str = ""
     is_signed: bool = False
@@ -188,7 +188,7 @@ def read(path: str | Path) -> Statement:
 
 
 def unpack(content: bytes, path: str | Path) -> Envelope:
-    """The envelope in a file's bytes, or the bare statement that they are; signatures are verified elsewhere."""
+    """The envelope in a file's bytes; a bare statement gets one without signatures. Verification is elsewhere."""
     with readable(path, WANTED):
         value = parse_json(content.decode())
         if not isinstance(value, dict) or "payload" not in value:
@@ -243,7 +243,7 @@ def opened(signed: Envelope, path: str | Path) -> Statement:
 
 
 def _at(value: Any, *keys: str, kind: type = dict) -> Any:
-    """What lies at the end of some keys of nested mappings."""
+    """The value at the end of some keys of nested mappings; it must be of this kind."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     if not isinstance(value, kind):
@@ -252,7 +252,7 @@ def _at(value: Any, *keys: str, kind: type = dict) -> Any:
 
 
 def _changes(notes: dict[str, Any]) -> str | None:
-    """The digest of a difference; unknown unless there is one, or it is said that there is no difference."""
+    """The digest of the difference from a commit; None if it is not `dirty`, unknown if a digest is missing."""
     if notes.get("diff_sha256") is not None:
         return notes["diff_sha256"]
     return None if notes.get("dirty", False) is False else UNKNOWN
@@ -266,7 +266,7 @@ def _artifact(about: Any, *, is_output: bool = False) -> Artifact:
     role, kind, made_by = (str(notes.get(key, "")) for key in ("role", "kind", "statement"))
     is_commit = kind == COMMIT and not is_output
     sha, size = _at(digest, "gitCommit" if is_commit else "sha256", kind=str), notes.get("size")
-    # Nothing here reads a second digest, so it could contradict the first, and be what somebody else reads.
+    # A second digest is not checked here, so it could contradict the first and mislead another reader.
     if len(digest) > 1 or not re.fullmatch(r"[0-9a-f]{64}" + "|[0-9a-f]{40}" * is_commit, sha):
         raise ValueError(f"{name!r} does not have one digest, {'gitCommit' if is_commit else 'sha256'}")
     if (size is not None or is_output) and (type(size) is not int or size < 0):

@@ -1,6 +1,6 @@
 """A results folder: every file, every statement, and which statement made which file.
 
-Nothing is trusted and nothing refused. Everything that is not a plain file (a link, a pipe, an unreadable folder) is
+Nothing is trusted and nothing is refused. Everything that is not a plain file (a link, a pipe, an unreadable folder) is
 listed and never opened. An unreadable statement is listed with its error. Names in statements are only compared with
 names that were found, and never used as paths.
 """
@@ -22,12 +22,12 @@ from toolnoise.provenance.statements import FOLDER, RESULTS, SUFFIX, Artifact, S
 STUDY_FILE = "study.json"
 # Files of unfinished runs: they are temporary and not outputs of a job.
 CHECKPOINTS = "checkpoints"
-# An archive of an earlier version may lack large files of these kinds: this lists them with their digests, and its
-# statement is that of no job.
+# An archive of an earlier version may lack large files of these kinds: this file lists their digests, and its statement
+# belongs to no job.
 LEFT_OUT = "left-out.json"
 LARGE = (".npz", ".npy", ".ipynb", "report.html")
 WANTED = "a results folder, or the folder of one study in it"
-# It names every file of the runs that it is about: 54 MB for the measures of a cell of 60,000 runs.
+# A statement names every file of its runs: 54 MB for the measures of a cell of 60,000 runs.
 LARGEST_STATEMENT = LARGEST_TEXT
 
 
@@ -39,10 +39,10 @@ class Tree:
     maps everything else, and whatever cannot be examined, to a description. `statements` are the readable ones;
     `unreadable` maps the others to their errors. `producers` maps a file to the statements that list it as an output
     (more than one is a finding; the file itself may be missing). `left_out` are the digests of files that an archive
-    lacks. Of a part, what a file rests on, nobody asks whether all is there.
+    lacks. If `is_part`, the tree has only the files that one file rests on, and its completeness is not checked.
 
-    An audit adds the digests of the files; the results that other code made, by the paths of their statements, each
-    with what has changed of it; and notes of what could not be checked.
+    An audit adds `hashed`, the digests of the files; `stale`, the changed code behind stale results by the paths of
+    their statements; and `notes` on impossible checks and facts worth knowing.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Tree:
         return {self.named(statement.path): statement for statement in self.statements}
 
     def inside(self, name: str) -> str | None:
-        """The path in the study of a name in a statement; None if it lies outside this study's results."""
+        """The path in the study for a name in a statement; None if it lies outside this study's results."""
         start = self.named("")
         return name.removeprefix(start) if name.startswith(start) else None
 
@@ -79,7 +79,7 @@ class Tree:
         return f"{RESULTS}/{self.name}/{path}"
 
     def lacks(self, name: str) -> bool:
-        """Whether there is no file of this name, and none was left out."""
+        """Whether no file has this name, and no file of this name was left out."""
         path = self.inside(name)
         return path not in self.files and path not in self.left_out
 
@@ -89,12 +89,12 @@ class Tree:
 
     @property
     def top(self) -> Statement | None:
-        """The root: the statement that has the digests of all others, the last of them if there are several."""
+        """The root: the statement with the digests of all others; the latest if there are several."""
         roots = [one for one in self.statements if one.chain is not None]
         return max(roots, key=lambda one: one.finished, default=None)
 
     def behind(self, path: str) -> "Tree":
-        """What a file rests on: the statement of its job, those of its inputs and so on, with all of their files."""
+        """The part that a file rests on: the statement of its job, those of its inputs and so on, with their files."""
         waiting = [*self.producers.get(path, ()), *(one for one in self.statements if one.path == path)]
         if not waiting:
             raise BadInput(self.root / path, "", "has no statement", "a file that a job made, or its statement")
@@ -124,7 +124,7 @@ def load(folder: str | Path) -> Results:
     with readable(folder, WANTED):
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")]
-    # A study that has lost its marks is known by its place in results/.
+    # A study that has lost its marks is recognized by its place in results/.
     marks, is_there = (STUDY_FILE, FOLDER), root.resolve().parent.name == RESULTS
     is_lost = is_there and not any(Path(one.path, mark).exists() for one in folders for mark in marks)
     if is_lost or any(entry.name in marks for entry in entries):
@@ -173,7 +173,7 @@ def load_study(root: Path) -> Tree:
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
-    """The plain files below a folder with their sizes, and everything else with what it is."""
+    """The plain files below a folder with their sizes, and everything else with a description."""
     files, strange, folders = {}, {}, [""]
     while folders:
         folder = folders.pop()
@@ -185,7 +185,7 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
             if scratch.is_scratch(entry.name) and scratch.is_held(entry.path):
-                # Something that a living process is making is no result yet.
+                # The unfinished output of a living process is no result yet.
                 continue
             try:
                 about = entry.stat(follow_symlinks=False)
@@ -212,7 +212,7 @@ def _left_out(root: Path, files: dict[str, int]) -> dict[str, str]:
 
 
 def _read_statement(root: Path, path: str, size: int) -> Statement:
-    """The statement in a file of a study, of this size."""
+    """The statement in a file of a study; `size` is the size of the file."""
     if not path.endswith(SUFFIX) or size > LARGEST_STATEMENT:
         wanted = f"a name that ends in {SUFFIX}, and at most {LARGEST_STATEMENT} bytes"
         raise BadInput(root / path, "", f"is no statement, with {size} bytes", wanted)

@@ -9,7 +9,7 @@ from pathlib import Path
 from toolnoise.base.printing import size
 from toolnoise.commands.verb import AS_JSON, MORE, STUDY, flag, option, show, verb
 
-# What `doctor` looks for.
+# The packages and programs that `doctor` looks for.
 FRAMEWORKS = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|nvidia-cudnn.*"
 PACKAGES = "toolnoise|snakemake|numpy|scipy|pandas"
 PROGRAMS = ("ssh-keygen", "conda", "sbatch")
@@ -62,7 +62,7 @@ def summary(options: argparse.Namespace) -> None:
         kept = file / name if file.is_dir() else file
         study = grid.load(kept)
         if kept.name == name and kept.with_name("metrics").is_dir():
-            # Its results lie beside it, wherever they were put; a file that somebody wrote may have that name, too.
+            # The results lie beside this file, also if they were moved. A user's own file may have the same name.
             study = study.lying_at(kept.parent)
         shown = summary.as_json if options.json else summary.claims if options.claims else summary.as_text
         show(shown(study))
@@ -151,6 +151,6 @@ def _found_here() -> Iterator[tuple[str, str]]:
     for program in PROGRAMS:
         yield program, shutil.which(program) or "not found"
     for name, entry in config.registered("hardware").items():
-        # Those of training programs need nothing installed but what the programs need.
+        # Toolings of training programs need only the packages that the programs need.
         if entry["engine"] != ENGINE and not serving.why_not({"name": name, **entry}):
             yield "can run", name

@@ -1,4 +1,4 @@
-"""What makes results trustworthy: `audit`, `diff`, `rebuild`; and what travels: `export`, `import`, `sign`, `crate`."""
+"""The verbs that verify results (`audit`, `diff`, `rebuild`) or share them (`export`, `import`, `sign`, `crate`)."""
 
 import argparse
 import re
@@ -125,10 +125,10 @@ def _repair(audit: "Audit") -> None:
             raise BadInput(folder, "", "cannot be repaired where it lies", "results of a study in results/")
         where = ["--snakefile", str(program.snakefile()), "--directory", str(root.parent.parent)]
         given = ["--configfile", str(root / STUDY_FILE), "--cores", "all", "--rerun-incomplete"]
-        # The default target, for what follows from these files; and they, in case it does not need them.
+        # The default target makes everything that follows from these files; the files are added in case it lacks them.
         command = program.python("snakemake", *where, *given, "--forcerun", *targets, "--", "all", *targets)
         print(f"running: {escaped(shlex.join(command))}", file=sys.stderr, flush=True)
-        # What it says goes where the audit's own remarks go.
+        # Its output goes to standard error, as the audit's own remarks do.
         subprocess.run(command, stdout=sys.stderr, check=False)
 
 

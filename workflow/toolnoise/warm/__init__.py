@@ -2,11 +2,11 @@
 
 Importing TensorFlow takes longer than a small training. So a workflow starts a template for each tooling, and one for
 jobs without a tooling: a process that imports what its first job needs and then forks a child for each job. Jobs share
-an import and never a process. The console script (`client`) asks the template of its tooling; without one, and where it
-refuses the job, the script performs the verb itself: cold. The statement of each job says how it started.
+an import and never a process. The console script (`client`) asks the template of its tooling. Without a template, or if
+it refuses the job, the script performs the verb itself: a cold start. The statement of each job says how it started.
 
-A job is warm only if that does not matter to it: TensorFlow on a CPU survives a fork from a process with one thread
-(JAX starts threads, PyTorch was not tried); no source may have changed since the template began; and noise must not be
-the machine's own, since the addresses of what was imported and the seed of hashes are the same in all children of a
-template. So the first run of each Control cell is cold, and the gate compares the warm runs with it, bit by bit.
+A job is warm only if this cannot affect its outputs. TensorFlow on a CPU survives a fork from a process with one thread
+(JAX starts threads, PyTorch was not tried). No source may have changed since the template began. Noise must not be the
+machine's own, since all children of a template have the same addresses of imported code and the same seed of hashes.
+The first run of each Control cell is cold, and the gate compares the warm runs with it, bit by bit.
 """

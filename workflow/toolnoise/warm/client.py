@@ -1,6 +1,6 @@
-"""The console script `toolnoise`: a job of a workflow is given to a template; all else is performed here.
+"""The console script `toolnoise`: it gives a job of a workflow to a template, and performs everything else itself.
 
-Light: until it is known that the verb is performed here, nothing of the package but this module is imported.
+It imports nothing else of the package until it has to perform the verb itself.
 """
 
 import json
@@ -8,23 +8,23 @@ import os
 import socket
 import sys
 
-# The folder with the templates' sockets, for the jobs of a workflow. Whoever sets it to 0 switches warm starts off.
+# This variable has the folder with the templates' sockets, for the jobs of a workflow; 0 switches warm starts off.
 VARIABLE = "TOOLNOISE_WARM"
 # The template of jobs that name no tooling.
 PLAIN = "none"
 # Rules set this to cold for jobs that must not be forked: the first run of each Control cell, and timed starts.
 START = "TOOLNOISE_START"
-# Before the reason why a job started cold though its start should have been warm; other reasons are by design.
+# Precedes the reason why a warm start failed; other reasons for a cold start are by design.
 FAILED = "the warm start failed: "
 INTERRUPTED = 130  # as in toolnoise.base.errors, which is not imported yet
-# Seconds for a template to answer: an import takes some of them.
+# Seconds for a template to answer, which may first have to import.
 PATIENCE = 120.0
 # Bytes of a message. A job with a longer command line, such as that of a cell of a thousand runs, starts cold.
 LONGEST = 2**17
 
 
 def main() -> None:
-    """Have the verb performed by a template, or perform it; Ctrl-C ends it without a word, whenever it comes."""
+    """Let a template perform the verb, or perform it here; Ctrl-C ends it without a message at any time."""
     try:
         folder, started = os.environ.get(VARIABLE, "0"), "cold"
         if folder != "0" and os.environ.get(START) == "cold":
@@ -42,12 +42,12 @@ def main() -> None:
 
 
 def short_address(folder: int, name: str) -> str:
-    """The address of a socket in an open folder: one by the folder's path may be longer than the 107 bytes allowed."""
+    """The address of a socket in an open folder: the folder's own path may exceed the limit of 107 bytes."""
     return f"/proc/self/fd/{folder}/{name}"
 
 
 def _why_not_warm(folder: str, tooling: str) -> str:
-    """Have a template perform this job, and end as it ends; or else return the reason why none has performed it."""
+    """Let a template perform this job, and exit with its exit code; or return the reason why no template did."""
     job = json.dumps({"argv": sys.argv, "cwd": os.getcwd(), "environment": dict(os.environ)}).encode()  # noqa: PTH109
     if not os.path.exists(f"{folder}/{tooling}") or len(job) > LONGEST:  # noqa: PTH110 (pathlib takes as long to import as all else)
         return "its tooling has no template, or its command line is too long"
@@ -63,7 +63,7 @@ def _why_not_warm(folder: str, tooling: str) -> str:
             answer = f"{FAILED}no template answers ({type(error).__name__})"
         if answer != "started":
             return answer
-        # The child ends if this process does. It says its exit code; one that was killed says nothing.
+        # The child ends if this process does. It sends its exit code; a killed child sends nothing.
         connection.settimeout(None)
         code = connection.recv(LONGEST).decode()
         sys.exit(int(code) if code else "toolnoise: the process of this job was killed")

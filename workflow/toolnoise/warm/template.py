@@ -21,9 +21,9 @@ from toolnoise.base import program
 from toolnoise.warm.client import FAILED, LONGEST, PLAIN, VARIABLE, short_address
 
 TASKS = Path("/proc/self/task")
-# NumPy's libraries start no threads in a template: a fork would not have them.
+# NumPy's libraries must start no threads in a template: a forked child would not have these threads.
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "GOTO", "BLIS")}
-# What jobs of a verb import only when they run, and so each of them anew.
+# Modules that jobs of a verb import only when they run; the template imports them once for all.
 FURTHER = {
     "collect": ("toolnoise.stats.jackknife",),
     "render": (
@@ -37,9 +37,9 @@ _running = contextlib.ExitStack()
 
 
 def start(toolings: Mapping[str, dict[str, Any]]) -> None:
-    """Start a template for jobs without a tooling and for each of these that can have one, unless that is off.
+    """Start a template for jobs without a tooling and for each tooling that can have one, unless warm starts are off.
 
-    They end when this process ends, however that happens: each reads from a pipe that nobody else has.
+    Templates end when this process ends, however that happens: each reads from a pipe that only this process holds.
     """
     if VARIABLE in os.environ or not TASKS.exists():
         return
@@ -55,7 +55,7 @@ def start(toolings: Mapping[str, dict[str, Any]]) -> None:
             listener.bind(short_address(holder, name))
             listener.listen(128)
             words = (str(listener.fileno()), json.dumps(tooling), f"{folder}/{name}")
-            # What a framework has to say of its import is lost; if it cannot be imported, its jobs start cold.
+            # A framework's messages during import are discarded; if the import fails, its jobs start cold.
             template = subprocess.Popen(
                 program.python("toolnoise.warm.template", *words),
                 stdin=subprocess.PIPE,
@@ -78,7 +78,7 @@ def _end_template(template: subprocess.Popen) -> None:
     try:
         template.wait(SECONDS_TO_END)
     except subprocess.TimeoutExpired:
-        # It is stopped.
+        # The template is stopped, as by SIGSTOP.
         template.kill()
         template.wait()
 
@@ -88,7 +88,7 @@ def main() -> None:
     listener, tooling, sources = socket.socket(fileno=int(sys.argv[1])), json.loads(sys.argv[2]), _sources()
     while sys.stdin not in select.select([sys.stdin, listener], [], [])[0]:
         connection, _ = listener.accept()
-        # A job that has ended meanwhile is no reason to end.
+        # A job that has ended meanwhile must not end the template.
         with connection, contextlib.suppress(OSError, ValueError):
             connection.settimeout(10)
             content, streams, *_ = socket.recv_fds(connection, LONGEST, 3)
@@ -103,7 +103,7 @@ def main() -> None:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-    # After a kill of the workflow, nobody else removes the folder.
+    # After a kill of the workflow, no other process removes the folder.
     address = Path(sys.argv[3])
     address.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
@@ -111,14 +111,14 @@ def main() -> None:
 
 
 def _sources() -> list[tuple[str, int]]:
-    """The files that jobs are made by and the folders of packages, each with the time of its last change."""
+    """The source files behind jobs and the folders of packages, each with the time of its last change."""
     packages = [Path(folder) for folder in sys.path if folder.endswith("-packages")]
     files = [*program.PACKAGE.rglob("*.py"), *map(program.path_of, program.registries()), *packages]
     return [(str(path), path.stat().st_mtime_ns) for path in files]
 
 
 def _why_not(job: dict[str, Any], tooling: dict[str, Any], sources: list[tuple[str, int]]) -> str:
-    """The reason why this job may not be forked from here; without one, all that it needs has been imported."""
+    """The reason why this job may not be forked from here; if empty, everything that it needs is imported."""
     if any(job["environment"].get(name, "1") != "1" for name in ONE_THREAD):
         return "it has several threads"
     if sources != _sources():
@@ -127,14 +127,14 @@ def _why_not(job: dict[str, Any], tooling: dict[str, Any], sources: list[tuple[s
         os.chdir(job["cwd"])
         refused = _imported_for(job["argv"][1:], tooling)
     except (Exception, SystemExit) as error:
-        # The verb itself will say what is wrong with it. Other jobs depend on this process.
+        # The verb itself will report the error. Other jobs depend on this process.
         return f"{FAILED}it cannot be prepared ({type(error).__name__})"
     threads = len(list(TASKS.iterdir()))
     return refused or (f"{FAILED}{threads} threads run after the import" if threads > 1 else "")
 
 
 def _imported_for(words: list[str], tooling: dict[str, Any]) -> str:
-    """Import what the job of a command line needs, unless there is a reason why it must be cold; that reason."""
+    """Import everything that the job of a command line needs, or return the reason why it must start cold."""
     from toolnoise import cli, engines
     from toolnoise.base.spec import Spec
     from toolnoise.commands import jobs
@@ -160,13 +160,13 @@ def _imported_for(words: list[str], tooling: dict[str, Any]) -> str:
 
 
 def _perform(job: dict[str, Any], streams: list[int], connection: socket.socket) -> NoReturn:
-    """Make this child the job: whatever a process of its own would have, it has."""
+    """Make this child the job's process, with the job's own group, streams, arguments and environment."""
     os.setpgid(0, 0)
     try:
         connection.settimeout(None)
         connection.send(b"started")
     except OSError:
-        # Nobody waits for it.
+        # The client is gone.
         os._exit(1)
     threading.Thread(target=_end_with, args=[connection], daemon=True).start()
     for number, stream in enumerate(streams):
@@ -179,7 +179,7 @@ def _perform(job: dict[str, Any], streams: list[int], connection: socket.socket)
 
 
 def performed(words: list[str]) -> int:
-    """The exit code of a command line that is performed in this process."""
+    """Perform a command line in this process; return its exit code."""
     from toolnoise import cli
 
     try:
@@ -195,7 +195,7 @@ def performed(words: list[str]) -> int:
 
 
 def end(code: int, connection: socket.socket | None = None) -> NoReturn:
-    """End as Python does, but free nothing: that would copy each page which this process shares with its template."""
+    """End as Python does, but free no memory: this would copy each page that the process shares with its template."""
     threading._shutdown()
     atexit._run_exitfuncs()
     sys.stdout.flush()
@@ -207,8 +207,8 @@ def end(code: int, connection: socket.socket | None = None) -> NoReturn:
 
 
 def _end_with(connection: socket.socket) -> None:
-    """End this child, and what it has started, when nobody waits for it any more."""
-    # One that was killed before it read that this child has started leaves a connection that is reset.
+    """End this child and all processes that it has started when the client ends."""
+    # A client that is killed before it reads that this child has started leaves a connection that is reset.
     with contextlib.suppress(OSError):
         connection.recv(1)
     os.killpg(0, signal.SIGKILL)
