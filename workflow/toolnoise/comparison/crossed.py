@@ -22,7 +22,7 @@ from scipy import optimize, stats
 from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation, t_interval
 from toolnoise.stats.significance import Result, cautious, equal_arms
 
-# The least tail that is told from 0.
+# Smaller tails count as 0.
 LEAST = 1e-100
 
 
@@ -33,7 +33,7 @@ class Square(NamedTuple):
     freedom: float
 
     def reach(self, tail: float) -> float:
-        """The square of the half-width that it has by itself, with so much on each side."""
+        """The square of its own half-width, with this tail on each side."""
         quantile = float(stats.t.isf(tail, self.freedom)) if self.variance else 0.0
         return quantile * quantile * self.variance
 
@@ -42,7 +42,7 @@ NOTHING = Square(0.0, np.inf)
 
 
 class Squares(NamedTuple):
-    """The mean squares of a difference; those of runs are nothing where arms have one run."""
+    """The mean squares of a difference; none for runs if arms have one run."""
 
     difference: float
     questions: Square
@@ -50,12 +50,12 @@ class Squares(NamedTuple):
     interaction: Square = NOTHING
 
     def half_width(self, tail: float) -> float:
-        """Half of the width of the interval over all draws, with so much on each side."""
+        """The half-width of the interval over all draws, with this tail on each side."""
         return _of_both(*(part.reach(tail) for part in self[1:]))
 
 
 def _of_both(questions: float, runs: float, interaction: float) -> float:
-    """The half-width over draws of both kinds, from the squares of those by each alone."""
+    """The half-width over both kinds of draws, from the squared half-widths over each kind."""
     if np.isinf(questions + runs):
         return np.inf
     return float(np.sqrt(max(questions + runs - interaction, questions, runs)))
@@ -93,7 +93,7 @@ def over_runs_and_examples(
     *,
     paired: bool | None,
 ) -> Estimate:
-    """The difference with one interval for other runs and other examples, from those over each alone.
+    """The difference with one interval over runs and examples, from the intervals over each.
 
     `a` and `b` are what is judged of each run and unit, [R, U]. If only some runs are paired (None), what both
     intervals contain is not subtracted: that of the pairs and that of the others differ.
@@ -109,7 +109,7 @@ def over_runs_and_examples(
 
 
 def tested(of: Squares, questions: int, step: float) -> Result:
-    """The difference with its interval and p-value; `step` is the largest that two scores of a question differ by.
+    """The difference with its interval and p-value; `step` is the largest possible difference of two scores of a question.
 
     If no question and no run shows a difference from the mean, that is no proof: it is the test of `equal_arms`.
     """
@@ -153,7 +153,7 @@ def _freedom(of_runs: list[float], arms: list[np.ndarray]) -> float:
 
 
 def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:
-    """The mean of values of units, [U], with an interval over the examples, which have so many units each, [N].
+    """The mean of values of units, [U], with an interval over examples; `lengths`, [N], counts each example's units.
 
     It has no width if all examples have the same value.
     """
@@ -162,7 +162,7 @@ def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:
 
 
 def mean_error(values: np.ndarray, lengths: np.ndarray) -> tuple[float, float, float]:
-    """The mean of values of units, [U], its standard error over the examples, and the degrees of freedom.
+    """The mean of values of units, [U], its standard error over examples, and its degrees of freedom.
 
     Examples of several lengths make it a ratio of two means. Its error is the jackknife's, and it has the degrees of
     freedom of as many equal examples as these are worth (Kish 1965): long ones count for more (bench/error_rates.py).

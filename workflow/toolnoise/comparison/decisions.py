@@ -52,9 +52,9 @@ def difference_power(runs: Counts, difference: float, sd: float, level: float = 
     return np.where(runs[..., 0] < FEWEST, 0.0, stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1))[()]
 
 
-CELL = 4  # columns that name a cell in a metric file of a study: model, data set, hardware, variant
+CELL = 4  # columns of a study's metric file that name a cell: model, data set, hardware, variant
 POINTS = 100  # in a fraction
-LEAST_POINTS = 1e-6  # no study could show less
+LEAST_POINTS = 1e-6  # no study could show a smaller gain
 
 
 class Spread(NamedTuple):
@@ -69,7 +69,7 @@ class Spread(NamedTuple):
     quantity: str = "accuracy"
     unit: str = "points"
     notes: tuple[str, ...] = ()
-    # Of two arms' common SD, its degrees of freedom and the runs of the smaller arm.
+    # The degrees of freedom of two arms' common SD, and the runs of the smaller arm.
     freedom: float | None = None
     of_an_arm: int | None = None
 
@@ -173,10 +173,10 @@ def spread_of_runs(runs: Runs, file: str, arms: Sequence[str] | None = None) -> 
     sd = float(np.sqrt(variances.mean()))
     if not np.isfinite(sd) or sd <= ROUNDING * max(np.abs(of).max() for of in values):
         raise BadInput(file, " and ".join(chosen), "its runs are equal: their SD is 0", "runs with noise")
-    # Of both arms together, as far as their SDs are alike; runs that agree say the same of it.
+    # The SD is pooled over both arms, which assumes equal SDs; correlated pairs add less.
     alike = _alike(*of_arms) if len(chosen) == 2 else 0.0
     freedom = variances.sum() ** 2 / (sum(variances**2 / (np.array(counts) - 1)) + alike)
-    # The line on what is better says nothing here.
+    # The note on the direction does not matter here.
     notes, source = tuple(runs.described[:-1]), " and ".join(chosen) + (", each" if len(chosen) == 2 else "")
     of = sd_interval(sd, freedom + 1)
     return Spread(of, sum(counts), source, metric.name, metric.unit, notes, freedom, min(counts))
@@ -195,11 +195,11 @@ def _chosen_arms(runs: Runs, arms: Sequence[str] | None) -> list[str]:
 
 
 def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
-    """What runs of one seed in both arms take from the degrees of freedom: 2 cov^2 / (pairs - 1)."""
+    """The loss of degrees of freedom from seeds in both arms: 2 cov^2 / (pairs - 1)."""
     plan = plan_of(a, b)
     means = plan.means(a["value"].to_numpy(), b["value"].to_numpy())
     first, second = (of_arm[: plan.shared] for of_arm in means)
-    # Pairs of which all differences are equal say nothing.
+    # Pairs with equal differences add nothing.
     least = ROUNDING * max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
     if plan.shared < 2 or standard_deviation(second - first) <= least:
         return 0.0
@@ -258,7 +258,7 @@ def _needed(spread: Spread, gain: float, level: float, wanted: float) -> dict[st
     return entry
 
 
-GATE_LEVEL = 0.01  # of unchanged runs, this share fails
+GATE_LEVEL = 0.01  # the share of unchanged runs that fails
 
 
 def values_of(runs: Runs, file: str) -> np.ndarray:
@@ -288,7 +288,7 @@ def gated(
     mean, sd, value = float(reference.mean()), float(standard_deviation(reference)), float(new.mean())
     if sd and np.array_equal(reference, new):
         raise BadInput(files[1], "", f"found the {runs} runs of {files[0]}", "further runs")
-    # The interval of one side has all of the level there.
+    # A one-sided interval has the whole level on its side.
     tail = level if worse else level / 2
     reach = float(stats.t.isf(tail, runs - 1)) * sd * math.sqrt(1 / runs + 1 / further)
     low = None if worse == "higher" else mean - reach
@@ -310,7 +310,7 @@ def gated(
 
 
 def _places(reach: float, value: float, *bounds: float | None) -> int | None:
-    """The decimals of a value and its bounds, by how far they reach; more where they would read alike and are not."""
+    """The decimals for a value and its bounds, by the width; more if different numbers would print alike."""
     places = decimals_by_uncertainty(reach)
     others = [bound for bound in bounds if bound not in (None, value)]
     while places is not None and rounded_text(value, places) in [rounded_text(other, places) for other in others]:

@@ -1,4 +1,4 @@
-"""How two arms can be compared, by the units of their runs (`stats.draws`), and the means by which runs enter.
+"""How two arms can be compared, from the units of their runs (`stats.draws`), and the means over units and pairs.
 
 Runs enter a comparison through their units: by the mean of a unit's runs, or by the mean over the pairs of a run of one
 unit and a run of another. Such pairs are of different units, in one arm or between two.
@@ -23,17 +23,17 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.stats.draws import Drawn, members, shared
 from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
 
-# Of times and speeds whose sessions are not known, there are "no sessions"; "same runs" stand in both arms.
+# "no sessions": times or speeds without known sessions; "same runs": runs that stand in both arms.
 Way = Literal["paired", "partly paired", "independent", "two draws", "one draw", "no sessions", "same runs"]
-# Ways that have no test, and so no winner.
+# Designs without a test, and so without a winner.
 UNTESTED: tuple[Way, ...] = ("two draws", "one draw", "no sessions", "same runs")
-# Draws of an arm that are not all pairs. Two find a difference of 1.5 SDs in 1 to 4 % of studies, beside 50 in 12 %.
+# The fewest draws of an arm that is not fully paired: two find 1.5 SDs in 1 to 4 % of studies, against 50 in 12 %.
 FEWEST = 3
-ROUNDING = 1e-12  # a standard error below it is none
+ROUNDING = 1e-12  # a smaller standard error counts as 0
 
 
 class Compared(SimpleNamespace):
-    """What was found of two arms, or of one: values by the names that they have in JSON (docs/tables/compare.txt).
+    """The results for two arms, or for one, with the names of the JSON output (docs/tables/compare.txt).
 
     Two arms are `a` and `b`, each one of these, and differences are B - A. `way` says how they can be compared, and
     `n_in_both` how many runs stand in both. P-values are as they are and, in `pvalue_holm`, adjusted.
@@ -83,12 +83,12 @@ def _way(units_a: int, units_b: int, both: int) -> Way:
 
 
 def equal_runs(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """How many runs of one arm have their equal in the other."""
+    """The number of runs of one arm with an equal run in the other."""
     return (Counter(a) & Counter(b)).total()
 
 
 def copied_runs(a: Sequence[Hashable], b: Sequence[Hashable], different: int) -> int:
-    """The same of contents that may agree by chance: 0 unless all runs of the smaller arm stand in the other, too.
+    """The number of equal runs if contents may agree by chance: 0 unless the other arm has all runs of the smaller arm.
 
     `different` contents of the smaller arm differ: all, or some where both arms have as many runs.
     """
@@ -98,12 +98,12 @@ def copied_runs(a: Sequence[Hashable], b: Sequence[Hashable], different: int) ->
 
 
 def assumed(runs: int, *, paired: bool) -> list[Drawn]:
-    """Draws of an arm's runs that nobody recorded: all of run s are those of run s in other arms, or its own."""
+    """Assumed draws of runs without records: run s shares all draws with run s of other arms, or has its own."""
     return [dict.fromkeys(ALGORITHMIC, ("run", run)) if paired else {} for run in range(runs)]
 
 
 def shared_between(plan: Design, a: Sequence[Drawn], b: Sequence[Drawn]) -> list[str]:
-    """The algorithmic sources of which, in every unit that has runs of both arms, all runs have the same draw."""
+    """The algorithmic sources that are equal among all runs of every unit with runs of both arms."""
     both = np.intersect1d(plan.a, plan.b)
     of_units = [
         shared([drawn[run] for drawn, numbers in ((a, plan.a), (b, plan.b)) for run in np.flatnonzero(numbers == unit)])
@@ -138,7 +138,7 @@ def same_unit_means(matrix: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 
 
 class UnitStatistic(NamedTuple):
-    """A value, how it changes without each unit, and what each pair of units adds to its error, [U, U].
+    """A value, its change without each unit, and each pair's contribution to its error, [U, U].
 
     `arms` says where each unit has runs: 1 and 2 for one arm alone, 3 for both. `kept` is (n - 1) / n of the n units of
     its arm, or of the larger: the jackknife's factor, and what each unit adds to the degrees of freedom.
@@ -158,7 +158,7 @@ def in_arm(matrix: np.ndarray, units: np.ndarray) -> UnitStatistic:
 
 
 def of_pairs(matrix: np.ndarray, numbers: np.ndarray, units: np.ndarray) -> UnitStatistic:
-    """The same from the values of pairs of runs, [S, S], whose units have these numbers."""
+    """The same mean from the values of pairs of runs, [S, S], and the units of the runs."""
     return in_arm(pair_means(matrix, numbers, numbers, units, units), units)
 
 
@@ -196,7 +196,7 @@ def estimate(stat: UnitStatistic) -> Estimate:
 
 
 def difference(a: UnitStatistic, b: UnitStatistic) -> Estimate:
-    """The second arm's minus the first's."""
+    """The second arm's value minus the first's."""
     return estimate(_less(b, a))
 
 
@@ -207,7 +207,7 @@ def root(stat: UnitStatistic) -> Estimate:
 
 
 def ratio(a: UnitStatistic, b: UnitStatistic, power: float = 1.0) -> Estimate:
-    """The second arm's over the first's, to a power: 1/2 for SDs from variances. Undefined unless both are above 0."""
+    """The ratio of the second arm's value to the first's, to a power (1/2 for SDs); undefined unless both are above 0."""
     logarithm = estimate(_less(_logarithm(b, power), _logarithm(a, power)))
     if not np.isfinite(logarithm.value):
         return UNDEFINED
@@ -225,10 +225,10 @@ def _logarithm(stat: UnitStatistic, power: float) -> UnitStatistic:
 
 
 def _less(b: UnitStatistic, a: UnitStatistic) -> UnitStatistic:
-    """The difference of values of two arms; a unit of both is left out of both at once."""
+    """The difference of two arms' values; a unit of both arms is left out of both at once."""
     units, in_a, in_b = _together(a.units, b.units)
     changes, kept, pairs = np.zeros(len(units)), np.zeros(len(units)), np.zeros((len(units), len(units)))
-    with np.errstate(invalid="ignore"):  # logarithms of 0 without a unit of both
+    with np.errstate(invalid="ignore"):  # a value without a unit may be 0
         for sign, arm in ((1, b), (-1, a)):
             place = np.searchsorted(units, arm.units)
             changes[place] += sign * arm.changes

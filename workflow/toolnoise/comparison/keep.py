@@ -28,12 +28,12 @@ from toolnoise.comparison.metric_layouts import BLANK, Frame, numbers_of
 from toolnoise.comparison.naming import column_named, listed, plain
 from toolnoise.comparison.table_files import ENCODING, as_frame, has_names, of_frame, read_csv
 
-# The number of a change's runs, and what z must exceed there.
+# The thresholds of z by the number of a change's runs.
 Rule = Mapping[int, float]
 RULE: Rule = {1: 0.25, 2: 0.75, 4: 1.0, 8: 1.25, 16: 2.0}
 STRICT: Rule = {**RULE, 32: 2.5}
-SHOWN = 10  # names in a line
-LOOPS = 1000  # simulated, for the expected false keeps of 100 changes: their standard error is 0.02
+SHOWN = 10  # names shown in a line
+LOOPS = 1000  # simulated loops for the expected false keeps of 100 changes (standard error 0.02)
 Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 
@@ -44,7 +44,7 @@ def z_score(mean: Any, runs: int, incumbent: Any, incumbent_runs: int, sd: Any) 
 
 @dataclass
 class Change:
-    """A change with the values of its runs, and what the rule says of it so far."""
+    """A change: the values of its runs and the rule's decision so far."""
 
     name: str
     values: list[float] = field(default_factory=list)
@@ -66,18 +66,18 @@ class Loop:
     rule: Rule
     changes: dict[str, Change] = field(default_factory=dict)
     incumbent: Change | None = None
-    last: Change | None = None  # that was run last, but for the change that the loop began with
+    last: Change | None = None  # the change that was run last, unless it is the first incumbent
     runs: int = 0
     crashes: int = 0
 
     @property
     def needed(self) -> int:
-        """The runs that a change needs to be kept, and the incumbent before any can be."""
+        """The runs that a change needs to be kept, and that the incumbent needs first."""
         return max(self.rule)
 
     @property
     def tried(self) -> list[Change]:
-        """All changes but the one that the loop began with."""
+        """All changes but the first incumbent."""
         return list(self.changes.values())[1:]
 
     def sd(self) -> float:
@@ -87,7 +87,7 @@ class Loop:
         return math.sqrt(math.fsum(change.squares for change in changes) / freedom) if freedom else math.nan
 
     def add_run(self, name: str, value: float) -> None:
-        """Add a run of a change, NaN if it crashed, and decide what can be decided."""
+        """Add a run of a change (NaN if it crashed) and make the decisions that are due."""
         change = self.changes.setdefault(name, Change(name))
         self.incumbent = self.incumbent or change
         begun_with = next(iter(self.changes.values()))
@@ -125,7 +125,7 @@ def _add_value(change: Change, value: float) -> None:
 
 
 def replay(runs: Iterable[tuple[str, float]], rule: Rule) -> Loop:
-    """The loop after these runs, in the order in which they were made; what is decided stays so with further runs."""
+    """The loop after these runs, in their order; further runs do not change earlier decisions."""
     loop = Loop(rule)
     for name, value in runs:
         loop.add_run(name, value)
@@ -133,7 +133,7 @@ def replay(runs: Iterable[tuple[str, float]], rule: Rule) -> Loop:
 
 
 class Answer(NamedTuple):
-    """What to do now: keep or drop a change, or run one (None: a new one) so many times more."""
+    """The next step: keep or drop a change, or run a change (None: a new one) this many times more."""
 
     word: Literal["keep", "drop", "run"]
     change: Change | None
@@ -141,7 +141,7 @@ class Answer(NamedTuple):
 
 
 def answer(loop: Loop) -> Answer:
-    """What to do now, about the change that was run last."""
+    """The next step for the change that was run last."""
     change, incumbent = loop.last, loop.incumbent
     if change and change.state != "open":
         return Answer("keep" if change.state == "kept" else "drop", change)
@@ -152,7 +152,7 @@ def answer(loop: Loop) -> Answer:
 
 
 class Simulated(NamedTuple):
-    """Simulated loops, a value each: changes kept, those of them without a gain, the gain in SDs, and runs."""
+    """Results of simulated loops: changes kept, kept without a gain, the gain in SDs, and runs."""
 
     kept: np.ndarray
     false: np.ndarray
@@ -170,7 +170,7 @@ def simulate(
     incumbent, squares = drawn.mean(axis=1), needed * drawn.var(axis=1)
     freedom, runs = np.full(loops, needed - 1), np.full(loops, needed)
     for effect in effects.T:
-        # The loops that still run this change, and its values there.
+        # The loops in which this change still runs, and its values.
         on, values, of_values = np.arange(loops), np.empty((loops, 0)), np.zeros(loops)
         for stage, least in rule.items():
             further = stage - values.shape[1]
@@ -189,7 +189,7 @@ def simulate(
 
 
 def false_keeps(changes: int, rule: Rule) -> float:
-    """How many of so many changes the rule keeps on average if none has an effect."""
+    """The expected number of keeps among this many changes if none has an effect."""
     rng = np.random.Generator(np.random.Philox(changes))
     return float(simulate(rng, np.zeros((LOOPS, changes)), rule).kept.mean())
 
@@ -215,7 +215,7 @@ def as_json(loop: Loop, answer: Answer) -> dict[str, Any]:
 
 
 def as_text(loop: Loop, answer: Answer, values: dict[str, Any], metric: str) -> str:
-    """The answer, and below it what the loop has used and kept."""
+    """The answer, then the runs used and the changes kept."""
     kept, tried = values["kept"], len(loop.tried)
     names = f" ({', '.join(kept[:SHOWN])}{', ...' if len(kept) > SHOWN else ''})" if kept else ""
     crashed = f", {loop.crashes} of which crashed" if loop.crashes else ""
@@ -228,7 +228,7 @@ def as_text(loop: Loop, answer: Answer, values: dict[str, Any], metric: str) -> 
 
 
 def _sentence(loop: Loop, answer: Answer, metric: str) -> str:
-    """The answer, and why."""
+    """The answer with its reason."""
     word, change, more = answer
     times = counted(more, "more time")
     if change is None:
@@ -291,7 +291,7 @@ def _table_of_log(path: str, logged: Sequence[tuple[str, str]], metric: str, by:
 
 
 def runs_of_loop(table: Frame, metric: str, by: str | None, needed: int) -> tuple[list[str], np.ndarray, str]:
-    """The change of each run in a table of texts, its value, NaN if it crashed, and the column that says the change.
+    """Each run's change and value (NaN if it crashed), and the name of the column of changes.
 
     So many runs of a change that are all equal are refused.
     """
@@ -305,7 +305,7 @@ def runs_of_loop(table: Frame, metric: str, by: str | None, needed: int) -> tupl
             raise BadInput(table.where(line), column, "found no change", "its name in each line")
     _require_a_line_a_run(table, changes)
     statuses = _statuses(table)
-    # What a loop writes for a run that crashed, such as 0.000000, is no value.
+    # A crashed run's number, such as 0.000000, is not a value.
     texts = np.where(np.isin(statuses, [*CRASHED]), "", table.column(measured)).astype(object)
     numbers, _ = numbers_of(Frame(table.path, table.cells.assign(**{measured: texts})), measured)
     done = ~np.isin(statuses, [*UNFINISHED])
@@ -331,7 +331,7 @@ def _statuses(table: Frame) -> list[str]:
 
 
 def _column_of_changes(path: str, names: list[str], by: str | None) -> str:
-    """The column that says the change, as asked or by its name."""
+    """The column of changes: the one asked for, or by name."""
     if by is not None:
         return column_named(path, names, by, "by")
     known = [plain(name) for name in names]

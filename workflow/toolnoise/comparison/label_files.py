@@ -1,4 +1,4 @@
-"""The truth about examples, in a file of its own or beside predictions: labels, or true values of a regression."""
+"""The truth for each example, in its own file or beside predictions: labels, or true values of a regression."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,11 +16,11 @@ from toolnoise.formulas.outcomes import LABEL, LABELS, MASKS, TOKENS, VALUES, YE
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
+MOST_CLASSES = np.float64(2**31)  # a Python integer would overflow in half precision, which labels may have
 
 
 class Truth(NamedTuple):
-    """The class or the value of each unit, [U], in a file; None in one of right and wrong answers, which need none.
+    """The class or value of each unit, [U]; None for right and wrong answers, which need no truth.
 
     `shape` is that of the array where examples have several units, and of all values; `examples` counts units, and
     `asked` names an example's units. `ids` identify the examples if the file does. For classes that are texts, `codes`
@@ -123,7 +123,7 @@ def numbers_of_array(path: str, array: np.ndarray) -> Truth:
 
 
 def _labelled(path: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """The array in an .npy, or in an .npz the only one or the one with the name of labels; what identifies examples."""
+    """The array of an .npy; of an .npz its only array, or the one named as labels, and the ids of examples."""
     if not table_files.is_zipped(path):
         array = arrays.read_npy(path)
         table_files.require_array(path, array, 3)

@@ -1,6 +1,6 @@
 """How an array or a table is read: as predicted classes, scores, right and wrong answers, values, or losses.
 
-Names decide first, then values, then the shape, for N examples (docs/tables/compare.txt has the table). Whatever these
+Names decide first, then values, then the shape, for N examples (docs/tables/compare.txt has the table). What these
 leave open is refused in one line with both readings. Whole numbers are scores only where a name says so. Columns `run`
 and `example` say what a line is of (`layout` in `table_files`), a column `label` has labels. Columns that are not read
 are named. An array of an .npz counts as a column by its name, and a nameless one by the words of the file's
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LEFT = ("number", "other")
 NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
 
-# Runs, three axes of labels and one of classes.
+# The most dimensions: runs, three of labels, and classes.
 MOST_AXES = 5
 
 OF_LOSSES = "segment x token or token of one run, run x segment x token, or an array for each run in an .npz"
@@ -61,7 +61,7 @@ class Reading(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known before the values are looked at: the file, its role by names, and the labels, if there are any."""
+    """Facts known before the values: the file, its role by name, and the labels, if any."""
 
     path: str
     role: str
@@ -71,7 +71,7 @@ class Known(NamedTuple):
 
     @property
     def classes(self) -> int:
-        """The number of different labels; 0 without labels."""
+        """The number of distinct labels; 0 without labels."""
         return 0 if self.labels is None else len(np.unique(self.labels))
 
     def refuse(self, what: str, allowed: str) -> NoReturn:
@@ -79,7 +79,7 @@ class Known(NamedTuple):
         raise BadInput(self.path, "", what, allowed)
 
     def require_examples(self, examples: int, what: str) -> None:
-        """Refuse another number of examples than there are labels."""
+        """Refuse a number of examples that differs from the number of labels."""
         n = self.examples
         if n not in (None, examples):
             allowed = f"{n} or run x {n} classes, or {n} x class or run x {n} x class scores"
@@ -87,13 +87,13 @@ class Known(NamedTuple):
 
 
 def known_of(path: str, name: str, labels: Truth) -> Known:
-    """What is known about an array, or about a file with a nameless one."""
+    """The known facts about a named array, or about a file whose array has no name."""
     role = role_of_words(parts_of(name or Path(path).stem))
     return Known(path, role, labels.answers, labels.examples, labels.source)
 
 
 def read_class_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
-    """The reading of an array of one to three dimensions, which people know by its shape if it is not called."""
+    """The reading of an array of one to three dimensions; `called` is its name for messages."""
     shape, examples = values.shape, known.examples
     called = called or (counted(shape[0], "value") if len(shape) == 1 else f"{' x '.join(map(str, shape))} values")
     if values.ndim == 3:
@@ -126,7 +126,7 @@ def read_class_array(known: Known, values: np.ndarray, called: str = "") -> Read
 
 
 def read_array_a_run(known: Known, runs: Mapping[str, np.ndarray]) -> Reading:
-    """The reading of an array for each run, of equal shapes in one or two dimensions."""
+    """The reading of one array per run, of equal shapes in one or two dimensions."""
     values, called = np.stack(list(runs.values())), _listed("array", list(runs))
     known.require_examples(values.shape[1], f"shape {values.shape[1:]}")
     return _scores(known, values, called) if values.ndim == 3 else _answers(known, values, called)
@@ -142,7 +142,7 @@ def _scores(known: Known, values: np.ndarray, called: str) -> Reading:
 
 
 def _answers(known: Known, values: np.ndarray, called: str) -> Reading:
-    """One answer of each run to each example, [S, N]: a class, or right or wrong."""
+    """Each run's answer to each example, [S, N]: a class, or right or wrong."""
     runs, examples = values.shape
     how = f"{called} as {counted(runs, 'run')} of {examples}"
     if _are_rights(known, values):
@@ -190,7 +190,7 @@ def _refuse_runs_or_classes(known: Known, called: str) -> NoReturn:
 
 def is_whole(values: np.ndarray) -> bool:
     """Whether no value has a fraction."""
-    # Scores have one in their first lines.
+    # Scores usually have a fraction in their first lines.
     return values.dtype.kind != "f" or not (np.mod(values[:8], 1).any() or np.mod(values, 1).any())
 
 
@@ -216,7 +216,7 @@ def read_class_table(known: Known, table: "pd.DataFrame") -> Reading:
 
 
 def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[str, list[int]]:
-    """The columns that have predictions, by place, and their role."""
+    """The places of the columns with predictions, and their role."""
     for role in ("pred", "pred by run", "correct", "correct by run", " by run", "score", "score by run"):
         places = [place for place, each in enumerate(roles) if each == role]
         if not places:
@@ -235,11 +235,11 @@ def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[
 
 
 def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, table: "pd.DataFrame") -> Reading:
-    """The reading of the columns that have predictions."""
+    """The reading of the columns with predictions."""
     lines, columns = values.shape
     runs_in = table_files.columns_of_role(table, "run")
     if columns > 1 and role in LEFT and lines != known.examples == columns:
-        # A line a run: the columns are examples.
+        # Each line is a run: the columns are examples.
         examples = by_number(names) if table_files.are_places(numbers_of(names)) else range(columns)
         return _answers(known, values[:, list(examples)], counted(lines, "line"))
     rows, ids, runs = table_files.layout(known.path, table)
@@ -263,7 +263,7 @@ def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, t
 def _a_column_a_run(
     known: Known, role: str, names: list[str], values: np.ndarray, called: str
 ) -> tuple[Reading, list[int] | None]:
-    """The reading of columns, [N, S], of which each is a run unless names leave that open; and the runs' numbers."""
+    """The reading of columns, [N, S], each a run by its name or by default, and the runs' numbers."""
     if values.dtype.kind == "f" and not is_whole(values):
         where = names[np.argwhere(np.mod(values, 1))[0][1]]
         allowed = "predicted classes; scores in a file for each run"
@@ -300,7 +300,7 @@ def _short(names: Sequence[str]) -> str:
 
 
 def read_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) -> Reading:
-    """The reading of an array of one run or several, or of an array of each run; by its name, or that of its file."""
+    """The reading of one array of one or several runs, or of one array per run, by its name or its file's."""
     for array in values:
         table_files.require_array(path, array, MOST_AXES)
     shape, stack = labels.shape, values[0] if len(values) == 1 else np.stack(values)

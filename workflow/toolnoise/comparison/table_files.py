@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ENCODING = "utf-8-sig"
-LARGEST = 1e100  # of a metric or a score: its square is finite, too
+LARGEST = 1e100  # the largest metric or score: its square is finite, too
 EXACT = 2**53  # from here on, whole numbers are not exact as floats
 LONGEST = 2**26  # characters in a line of JSON
 CHUNK = 2**20
