@@ -79,7 +79,7 @@ def _runs_in_both(a: Sequence[tuple], b: Sequence[tuple]) -> int:
 
 
 def plan_of(a: pd.DataFrame, b: pd.DataFrame) -> Design:
-    """The design for two arms: runs of one session, or else of one seed, are one draw; any other run is its own draw."""
+    """The design for two arms: runs of one session, or else of one seed, are one draw; others are their own draw."""
     numbers: dict[object, int] = {}
     units = []
     for side, of in enumerate((a, b)):

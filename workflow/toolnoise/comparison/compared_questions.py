@@ -217,7 +217,7 @@ def _arm(name: str, runs: Log, samples: pd.DataFrame, scores: np.ndarray, length
 
 
 def _equal_pairs(samples: pd.DataFrame, within: list[str]) -> pd.Series:
-    """The ordered pairs of samples that agree, per question, each sample with itself included: in all, or within runs."""
+    """The ordered pairs of samples that agree, per question, self-pairs included: in all, or within runs."""
     return (samples.groupby(["question", *within, "answer"]).size() ** 2).groupby("question").sum()
 
 

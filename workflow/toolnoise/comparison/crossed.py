@@ -109,7 +109,7 @@ def over_runs_and_examples(
 
 
 def tested(of: Squares, questions: int, step: float) -> Result:
-    """The difference with its interval and p-value; `step` is the largest possible difference of two scores of a question.
+    """The difference with its interval and p-value; `step` is the largest difference of two scores of a question.
 
     If no question and no run shows a difference from the mean, that is no proof: it is the test of `equal_arms`.
     """

@@ -207,7 +207,7 @@ def root(stat: UnitStatistic) -> Estimate:
 
 
 def ratio(a: UnitStatistic, b: UnitStatistic, power: float = 1.0) -> Estimate:
-    """The ratio of the second arm's value to the first's, to a power (1/2 for SDs); undefined unless both are above 0."""
+    """The second arm's value over the first's, to a power (1/2 for SDs); undefined unless both are above 0."""
     logarithm = estimate(_less(_logarithm(b, power), _logarithm(a, power)))
     if not np.isfinite(logarithm.value):
         return UNDEFINED
