@@ -1,10 +1,10 @@
 """The runs of one method on examples, from any source: predicted classes, right and wrong answers, values, or losses.
 
-A file is `.npy`, `.npz` or CSV, recognised by its first bytes; nothing is ever unpickled. `readings` says what it has;
-here it is brought into the order of the labels, what cannot be true of them is refused, and files of one run each are
-joined. Scores that are never negative and sum to 1 are probabilities, others logits; what is neither has no
-cross-entropy. An `.npz` has one array or one with a name of `STACKS`, or else an array for each run; those named as
-labels are labels. A dump of a study knows what it has.
+A file is `.npy`, `.npz` or CSV, recognised by its first bytes; nothing is ever unpickled. `readings` interprets its
+content. This module puts examples into the order of the labels, refuses runs that do not fit the labels, and joins
+files of one run each. Scores that are never negative and sum to 1 are probabilities. Scores that are neither these nor
+logits (`outputs.kind`) have no cross-entropy. An `.npz` has one array or one with a name of `STACKS`, or else an array
+for each run, and may have labels by name. For a dump of a study, the index has the kind.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,12 +39,12 @@ STACKS = {
 
 
 class Arm(NamedTuple):
-    """What each run answers for each unit, [S, U]: a class, 1 for right and 0 for wrong, a value, or its loss (`kind`).
+    """The answers of each run, [S, U]: predicted classes, 1 or 0 for right or wrong, values, or losses (`kind`).
 
-    `truth` has the class or the value of each unit, and `lengths` how many units each of N examples has. Of scores,
-    there are the cross-entropies, [S], the number of classes, and `names` of these if the file has them. `bits` has a
-    digest of each run's scores or numbers, `drawn` its draws if they are known. `ids` identify the examples, and
-    `numbers` the runs, if the file does.
+    `truth` has the class or value of each unit, `lengths` the number of units of each example, [N]. Runs with scores
+    also have cross-entropies, [S], and the number of classes, with their `names` if the file has them. `bits` has a
+    digest of each run's scores or numbers, `drawn` the draws of each run if known. `ids` identify the examples and
+    `numbers` the runs, if the file has them.
     """
 
     file: str
@@ -71,14 +71,14 @@ class Arm(NamedTuple):
 
 
 def kind_asked(*, values: bool, losses: bool) -> str | None:
-    """The kind of numbers that options name; None for predictions."""
+    """The kind of numbers that the options choose; None for predictions."""
     if values and losses:
         raise BadArgument("values", "found losses, too", "one of them")
     return VALUES if values else LOSSES if losses else None
 
 
 def require_no_losses(path: str, asked: str | None) -> None:
-    """Refuse a file of losses where predictions are expected."""
+    """Refuse a file that has the name of a file of losses, unless losses are asked for."""
     if Path(path).name in outcome_files.LOSSES and asked != LOSSES:
         what = "found losses by its name, which are no predictions"
         raise BadInput(path, "", what, "losses, if it is each token's negative log-likelihood; or another name")
@@ -106,7 +106,7 @@ def labels_of(given: Sequence[str]) -> Truth:
 
 
 def data_of(given: Sequence[str]) -> str:
-    """The prepared data of the study whose dump is the arm's first file."""
+    """The path of the prepared data of the study whose dump is the arm's first file."""
     path = naming.files_of(given[0])[0]
     if index_of(path):
         _, dataset, _, _, study = [*Path(path).resolve().parents, *[Path("/")] * 5][:5]
@@ -122,7 +122,7 @@ def read_arm(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
     for path in paths if truth and of == PREDICTIONS and truth.alone else ():
         if Path(path).exists() and Path(truth.source).exists() and Path(path).samefile(truth.source):
             raise BadInput(path, "", "found the labels among the runs", "files of predictions")
-    # Scores are reduced file by file: together they may not fit into memory.
+    # Scores are dropped file by file: together they may not fit into memory.
     found = [read_file(path, of, truth)._replace(scores=None) for path in paths]
     name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
     return joined(name, found, naming.run_numbers(paths))
@@ -143,10 +143,10 @@ def read_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth |
 
 
 def _of_argument(name: str, array: np.ndarray, of: str, truth: Truth) -> Reading:
-    if array.dtype.kind == "U" and of == PREDICTIONS and not truth.shape:  # of classes that are texts
+    if array.dtype.kind == "U" and of == PREDICTIONS and not truth.shape:  # classes as texts
         return Reading(np.atleast_2d(array), CLASSES, f"{array.size} texts as predicted classes")
     reading = _of_runs(name, {"": array}, of, truth)
-    # An array of one run has one reading.
+    # An array of one run needs no note: it can be read in one way only.
     return reading._replace(how="") if array.ndim == 1 else reading
 
 
@@ -190,7 +190,7 @@ def _of_all(arms: Sequence[Arm], part: str) -> list[Any] | None:
 
 
 def _require_same_examples(arm: Arm, other: Arm) -> None:
-    """Refuse runs with different examples, where ids show it, or with different classes."""
+    """Refuse runs with different examples, by their numbers or ids, or with different classes."""
     if not np.array_equal(arm.lengths, other.lengths):
         words = NUMBERS[arm.kind]
         sizes = [f"{each.lengths.sum()} {words.unit}s of {len(each.lengths)} {words.example}s" for each in (other, arm)]
@@ -246,7 +246,7 @@ def _require_outcome(dump: str, about: Mapping[str, Any], of: str) -> None:
 
 
 def _dumped(path: str, about: Mapping[str, Any], of: str, truth: Truth | None) -> Arm:
-    """The finished runs of a study's dump, with their draws."""
+    """The runs of a study's dump that did not diverge, with their draws."""
     _require_outcome(path, about, of)
     dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
     about_runs = {"missing": sum(dump.diverged), "drawn": dump.kept_draws}
@@ -326,7 +326,7 @@ def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
 
 
 def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:
-    """The losses of a file with one run, with padding and without."""
+    """The losses of the one run in a file: as an array with padding, and as an arm without."""
     zipped = table_files.is_zipped(path)
     runs = _runs_of(path, arrays.read_npz(path), LOSSES, 4) if zipped else {"": arrays.read_npy(path)}
     runs = readings.losses_of_runs(path, list(runs.values()))
@@ -336,7 +336,7 @@ def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:
 
 
 def _runs_of(path: str, named: Mapping[str, np.ndarray], of: str, most: int) -> dict[str, np.ndarray]:
-    """The one array of an .npz that has all runs, or an array for each run, of so many axes at most, by its number."""
+    """The array of an .npz with all runs, or its arrays of one run each, of at most `most` axes, by their numbers."""
     stack = [name for name in named if name in STACKS[of]]
     runs = [name for name in named if role_of(name) != "label" and not table_files.identifies(name)]
     if len(stack) == 1 or len(runs) == 1:
@@ -367,7 +367,7 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
         values, given, ids = _ordered(values, order), None if given is None else given[order], truth.ids
     lengths = _lengths(truth) if reading.lengths is None else reading.lengths
     outcome = reading.what if truth is None else truth.outcome
-    # A dump's index has its kind.
+    # A reading of a dump has no `how`: its index has the kind.
     notes = (f"read {escaped(' '.join(reading.how.split()))}",) if reading.how else ()
     arm = Arm(
         path,
@@ -436,7 +436,7 @@ def _coded(path: str, values: np.ndarray, truth: Truth, what: str) -> np.ndarray
 def _require_labels_among(path: str, predicted: np.ndarray, truth: Truth) -> None:
     """Refuse predicted classes whose numbering or names differ from the labels'.
 
-    No label is predicted; or all classes lie to one side, and more answers are right if the labels are moved there.
+    They differ if no label is predicted, or if the range of classes is shifted and shifted labels fit more answers.
     """
     seen, labels = np.unique(predicted), np.unique(truth.answers)
     step = int(seen[0]) - int(labels[0])
@@ -464,7 +464,7 @@ def _kind(path: str, name: str, values: np.ndarray) -> Kind:
 
 
 def _entropies(values: np.ndarray, labels: np.ndarray, scores: Kind) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """The cross-entropy of each run and a note on how it was computed; None without scores."""
+    """The cross-entropy of each run, or None where it is undefined, and notes on it."""
     if scores == "neither":
         return None, ("no cross-entropy, since the scores are neither logits nor probabilities that sum to 1",)
     if scores == "logits":

@@ -1,17 +1,17 @@
 """The difference of two arms over draws of two kinds at once: training runs, and examples, questions or groups of them.
 
 Every run of an arm answers every question, so runs and questions are crossed; both arms have the same questions.
-Samples are nested in a run's answers to a question, and enter by their mean. With one run an arm, the interval is over
-questions. With several, it has three mean squares: V_Q of the differences of questions, V_R of runs, and V_I of their
-interaction, which both of them contain. The half-width is the root of t^2 V_Q + t^2 V_R - t^2 V_I, each with its own
-degrees of freedom, and never less than that of either alone (the modified large-sample method, as in
-`formulas/variance_components.py`). Where runs are equal, it is the interval over questions, and where questions are, it
-is Welch's or the paired one. Satterthwaite's degrees of freedom for the sum name too many false winners with two or
-three runs (bench/evals.py at 365ea18e).
+Samples are nested in a run's answers to a question; only their mean is used. With one run per arm, the interval is over
+questions. With several, it has three mean squares: V_Q for the differences of questions, V_R for runs, and V_I for
+their interaction, which V_Q and V_R both contain. The half-width is the root of t^2 V_Q + t^2 V_R - t^2 V_I, each with
+its own degrees of freedom. It is never less than the half-width over questions or over runs alone (the modified
+large-sample method, as in `formulas/variance_components.py`). If all runs are equal, it is the interval over questions;
+if all questions are equal, it is Welch's or the paired one. Satterthwaite's degrees of freedom for the sum would
+declare too many false winners with two or three runs (bench/evals.py at 365ea18e).
 
-An example may have several units: the tokens of a segment, the pixels of a mask, the questions of a group. What is
-alike in them, such as a hard segment, makes them alike. So an interval draws an example with all its units; taken for
-examples, units would make it far too narrow.
+An example may have several units: the tokens of a segment, the pixels of a mask, the questions of a group. Units of one
+example are alike, for instance all in a hard segment. So an interval draws an example with all its units. Drawing
+single units would make it far too narrow.
 """
 
 from typing import NamedTuple
@@ -95,8 +95,8 @@ def over_runs_and_examples(
 ) -> Estimate:
     """The difference with one interval over runs and examples, from the intervals over each.
 
-    `a` and `b` are what is judged of each run and unit, [R, U]. If only some runs are paired (None), what both
-    intervals contain is not subtracted: that of the pairs and that of the others differ.
+    `a` and `b` have the score or loss of each run and unit, [R, U]. If only some runs are paired (None), the
+    interaction is not subtracted, since pairs and other runs have different ones.
     """
     halves = [(each.high - each.low) / 2 for each in (over_examples, over_runs)]
     if np.isnan(halves).any():
@@ -111,7 +111,7 @@ def over_runs_and_examples(
 def tested(of: Squares, questions: int, step: float) -> Result:
     """The difference with its interval and p-value; `step` is the largest difference of two scores of a question.
 
-    If no question and no run shows a difference from the mean, that is no proof: it is the test of `equal_arms`.
+    If all questions and all runs have the same difference, which proves nothing, the test is that of `equal_arms`.
     """
     if questions < 2:
         return Result(np.nan, np.nan, Estimate(of.difference))
@@ -126,7 +126,7 @@ def tested(of: Squares, questions: int, step: float) -> Result:
 
 
 def _pvalue(of: Squares) -> float:
-    """The level at which the interval ends at 0."""
+    """The significance level at which one end of the interval is 0."""
     size = abs(of.difference)
     if size == 0:
         return 1.0
@@ -137,7 +137,7 @@ def _pvalue(of: Squares) -> float:
 
 
 def over_runs(of: Squares) -> Estimate:
-    """The interval for other runs on these questions."""
+    """The difference with its interval over runs, for these questions; no interval if arms have one run."""
     if of.runs is NOTHING:
         return Estimate(of.difference)
     half = float(np.sqrt(of.runs.reach(TAIL)))
@@ -155,7 +155,7 @@ def _freedom(of_runs: list[float], arms: list[np.ndarray]) -> float:
 def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:
     """The mean of values of units, [U], with an interval over examples; `lengths`, [N], counts each example's units.
 
-    It has no width if all examples have the same value.
+    The interval has width 0 if all examples have the same mean.
     """
     mean, error, freedom = mean_error(values, lengths)
     return t_interval(mean, error, freedom) if error else Estimate(mean, mean, mean)
@@ -164,8 +164,8 @@ def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:
 def mean_error(values: np.ndarray, lengths: np.ndarray) -> tuple[float, float, float]:
     """The mean of values of units, [U], its standard error over examples, and its degrees of freedom.
 
-    Examples of several lengths make it a ratio of two means. Its error is the jackknife's, and it has the degrees of
-    freedom of as many equal examples as these are worth (Kish 1965): long ones count for more (bench/error_rates.py).
+    With examples of different lengths, it is a ratio of two means. Its error is the jackknife's, and its degrees of
+    freedom are Kish's effective number of examples (1965) minus 1: long ones count for more (bench/error_rates.py).
     """
     sums = np.add.reduceat(values, np.cumsum(lengths) - lengths)
     whole, examples = lengths.sum(), len(lengths)
