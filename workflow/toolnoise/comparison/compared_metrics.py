@@ -1,8 +1,8 @@
-"""Arms compared by the metrics of their runs, and what `toolnoise compare` prints of them.
+"""Compare arms by the metrics of their runs, and format the comparison for `toolnoise compare`.
 
-Runs of two arms with one seed are a pair. Student's test of pairs, the partly paired one or Welch's follows from which
-seeds both arms have. Where sessions are known, the mean of an arm's runs in one takes the place of a run, and sessions
-that of seeds. P-values are adjusted by Holm over all metrics and all pairs of arms that are tested.
+Runs of two arms with the same seed are a pair. The seeds that both arms have decide between Student's paired test, the
+partly paired test and Welch's. If sessions are known, the mean of an arm's runs in a session replaces the run, and the
+session the seed. P-values are adjusted by Holm's method over all metrics and all pairs of arms that are tested.
 """
 
 import itertools
@@ -67,7 +67,7 @@ def _contents(runs: Runs) -> dict[str, list[tuple[str, str | None, tuple[float, 
 
 
 def _runs_in_both(a: Sequence[tuple], b: Sequence[tuple]) -> int:
-    """The number of runs that stand in both arms: equal by id and numbers, or all runs of one arm.
+    """The number of runs that are in both arms: equal by id and numbers, or all runs of the smaller arm.
 
     Some numbers may agree by chance, such as accuracies in whole percent. Seeds, if they are known, must agree, too.
     """
@@ -113,10 +113,10 @@ def _arm(name: str, of_runs: np.ndarray, of_sessions: np.ndarray | None, way: Wa
 def _compared(
     metric: Metric, name_a: str, name_b: str, of_a: pd.DataFrame, of_b: pd.DataFrame, same: int, no_sessions: bool
 ) -> Compared:
-    """Two arms by one metric. `n_pairs` seeds or sessions are in both, or runs that a user calls pairs (`pairs_are`).
+    """Compare two arms by one metric.
 
-    `probability_of_improvement` counts what is better, whichever way that is. If that is not known, `lower_is_better`
-    is None, and what is higher counts as `probability_of_higher`.
+    `n_pairs` is the number of seeds, sessions or paired runs (`pairs_are`) in both arms. If the direction of the metric
+    is unknown, `lower_is_better` is None, and `probability_of_higher` replaces `probability_of_improvement`.
     """
     a, b = of_a["value"].to_numpy(), of_b["value"].to_numpy()
     plan, in_sessions = plan_of(of_a, of_b), of_a["session"].notna().any()
@@ -152,13 +152,13 @@ def _compared(
 
 
 def as_json(runs: Runs, found: Sequence[Compared]) -> dict[str, Any]:
-    """The comparison for programs: in the metrics' own unit, undefined values are null."""
+    """The comparison as plain values in the metrics' own units; undefined values are None."""
     each = [comparison_text.plain(one) | {"over": over(one), "verdict": " ".join(sentences(one))} for one in found]
     return {"read": runs.described, "tests": tests(found), "comparisons": each}
 
 
 def block(runs: Runs, found: Sequence[Compared]) -> Block:
-    """The comparison for people; of more than two arms, winners come first."""
+    """The comparison as printed; for more than two arms, comparisons with a winner come first."""
     if len({(each.a.name, each.b.name) for each in found}) == 1:
         verdicts, rows = [" ".join(sentences(each)) for each in found], _of_two_arms(found)
     else:
@@ -225,7 +225,7 @@ def _of_several_arms(found: Sequence[Compared]) -> list[Row]:
 
 
 def _weighing(found: Compared) -> list[str]:
-    """Notes on weights, where not all runs weigh alike."""
+    """Notes on weights if not all runs weigh the same."""
     said = [
         f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
         for arm in (found.a, found.b)
@@ -242,7 +242,7 @@ def shortened(name: str, most: int) -> str:
 
 
 def sentences(found: Compared) -> list[str]:
-    """The verdict as a paper prints it, and how often a run of the better arm beats one of the other."""
+    """The verdict as a paper prints it, and how often a run of the better arm beats a run of the other."""
     a, b, name = found.a, found.b, found.metric
     difference, unit = found.difference, f" {found.unit}" if found.unit else ""
     value = rounded_text(difference.value, comparison_text.decimals_of_line(1, difference, a.mean, b.mean), "+")

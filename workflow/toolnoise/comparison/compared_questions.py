@@ -1,10 +1,9 @@
-"""Is B better than A by their evaluation logs, and for what else does that hold? The numbers that `compare` prints.
+"""Is B better than A by their evaluation logs, and over which draws does that hold? The numbers that `compare` prints.
 
-Both arms are held against each other on the questions that every run of both has. Questions are matched by name, and by
-content where logs have it: under one name, other documents are other questions. Differences are B - A. Each question
-counts once, whatever its samples, and each run counts the same; runs of an arm whose scores and answers are all equal
-are one. Churn is how often answers as texts differ: between the arms, between runs of an arm, and between samples of a
-run.
+Both arms are compared on the questions that every run of both has. Questions are matched by name, and by content if
+logs have it: different documents with one name are different questions. Differences are B - A. Each question counts
+once, whatever its number of samples, and each run counts the same. Runs of an arm with all scores and answers equal are
+one. Churn is the share of answers (texts) that differ: between the arms, runs of an arm, or samples of a run.
 """
 
 import math
@@ -39,18 +38,18 @@ LEAST_SHARE = 0.5  # the share of questions that both arms must have
 def compare_all(arms: Sequence[Log], cluster: str | None = None, *, paired: bool = False) -> list[Compared]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
-    Log of paired arms share their seeds in turn.
+    If arms are paired, run s of each arm has the same seed.
     """
     named = zip(NAMES[1:], arms[1:], strict=False)
     return adjusted([_compare(arms[0], other, name, cluster, paired=paired) for name, other in named])
 
 
 def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: bool) -> Compared:
-    """Compare two arms; the interval of `difference` is over every kind of draw with enough of them.
+    """Compare two arms; the interval of `difference` is over questions, and over runs if there are enough.
 
-    `way` says whether runs are: "one run" an arm is not, nor are "two runs" that are no pairs (`designs.FEWEST`). Of
-    paired arms, `n_pairs` counts pairs; those with an equal run are one. Groups are the values of `cluster`; without
-    it, each question is one. `shares` says that scores lie from 0 to 1.
+    "one run" per arm is not enough, nor are "two runs" that are no pairs (`way`, `designs.FEWEST`). `n_pairs` is the
+    number of pairs in paired arms; pairs with an equal run are one. Groups are the values of `cluster`; without it,
+    each question is a group. `shares` is true if all scores are from 0 to 1.
     """
     contents = [_contents(arm) for arm in (first, other)]
     samples, lengths, left_out, unscored = align(first, other, cluster)
@@ -104,7 +103,8 @@ def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: 
 def align(a: Log, b: Log, cluster: str | None) -> tuple[pd.DataFrame, np.ndarray, int, int]:
     """The samples of both arms on the questions that all runs have; `arm`, `run` and `question` are places.
 
-    Questions of a group stand together: so many are alike in turn. So many are left out, and samples have no score.
+    Questions of a group are consecutive. Then the numbers: of questions in each group, of questions left out, and of
+    samples without a score.
     """
     table = pd.concat([of.samples.assign(arm=arm) for arm, of in enumerate((a, b))], ignore_index=True)
     scored = table[table["score"].notna()]
@@ -170,7 +170,7 @@ def _scores(samples: pd.DataFrame) -> np.ndarray:
 def _of_draws(
     scores: Sequence[np.ndarray], contents: Sequence[Sequence[Hashable]], *, paired: bool
 ) -> list[np.ndarray]:
-    """The mean score of each draw; equal runs count once, and so do pairs with an equal run."""
+    """The mean scores of each draw, [D, Q]; equal runs count once, and so do pairs with an equal run."""
     drawn = [designs.assumed(len(of), paired=paired) for of in contents]
     # Logs of two arms may agree by chance, so they are never counted as one run.
     named = [(arm, content) for arm, of in enumerate(contents) for content in of]
@@ -217,7 +217,7 @@ def _arm(name: str, runs: Log, samples: pd.DataFrame, scores: np.ndarray, length
 
 
 def _equal_pairs(samples: pd.DataFrame, within: list[str]) -> pd.Series:
-    """The ordered pairs of samples that agree, per question, self-pairs included: in all, or within runs."""
+    """The number of ordered pairs of samples that agree, per question, self-pairs included: in all, or within runs."""
     return (samples.groupby(["question", *within, "answer"]).size() ** 2).groupby("question").sum()
 
 
@@ -237,7 +237,7 @@ def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
     share, error, freedom = mean_error(of_questions, lengths)
     if error:
         return t_interval(share, error, freedom).within(0, 1)
-    # If all questions show the same, another question may still differ.
+    # If all questions have the same share, another question may still differ.
     reach = equal_reach(len(lengths), 1)
     return Estimate(share, share - reach, share + reach).within(0, 1)
 
@@ -255,14 +255,14 @@ def _notes(arms: Mapping[str, Log], contents: Sequence[Sequence[Hashable]]) -> l
 
 
 def as_json(comparisons: Sequence[Compared]) -> dict[str, Any]:
-    """The comparison for programs: scores in their own unit, shares as fractions, undefined values null."""
+    """The comparison as plain values: scores in their own unit, shares as fractions, None for undefined values."""
     return comparison_text.records(
         [(comparison_text.plain(each), _over(each), _sentences(each)) for each in comparisons]
     )
 
 
 def blocks(comparisons: Sequence[Compared]) -> list[Block]:
-    """The comparisons for people."""
+    """The comparisons as printed."""
     return [_block(each, len(comparisons)) for each in comparisons]
 
 

@@ -1,13 +1,13 @@
 """Is B better than A on examples, and what changes if B replaces A? The numbers that `toolnoise compare` prints.
 
 Runs are judged by accuracy, by the errors of a regression, or by the losses of tokens. Differences are B - A and ratios
-B / A. What is independent, and whether arms are paired, follows from the draws of their runs (toolnoise.stats.draws).
-Intervals over draws cover what training again would give on these examples. One over examples covers what these runs
-would show on other examples of the same kind, and one is over both (`crossed`). Arms that are one draw have that over
-examples alone.
+B / A. The draws of the runs decide what is independent and whether arms are paired (toolnoise.stats.draws). Intervals
+over draws cover the results of training again, on these examples. An interval over examples covers the results of these
+runs on other examples of the same kind, and one interval is over both (`crossed`). If an arm is a single draw, only the
+interval over examples exists.
 
-The loss of a run is the mean over its tokens, its perplexity the exponential of that: a difference of losses is the
-logarithm of a ratio of perplexities, and so are its bounds.
+The loss of a run is the mean over its tokens, its perplexity the exponential of the loss. So a difference of losses is
+the logarithm of a ratio of perplexities, and so are its bounds.
 """
 
 from collections.abc import Hashable, Sequence
@@ -41,7 +41,7 @@ from toolnoise.stats.significance import Result
 class ArmRuns(NamedTuple):
     """An arm's runs: each unit's judgement, [S, U] (right, error or loss), and its mean per run, [S].
 
-    Runs with equal `contents` are equal.
+    Runs with equal `contents` count as one run.
     """
 
     name: str
@@ -58,17 +58,17 @@ class ArmRuns(NamedTuple):
 
     @property
     def step(self) -> float:
-        """The smallest possible difference of two scores, which are rates."""
+        """The smallest possible difference of two accuracies; NaN for values and losses."""
         return np.nan if self.arm.kind in NUMBERS else 1 / self.judged.shape[1]
 
 
 def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Compared]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
-    Of `paired` runs whose draws are not known, run s of every arm has the same.
+    If runs are `paired` and their draws unknown, run s of every arm has the same draws.
 
-    Besides what `two_arms.of_units` finds: `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are
-    the sources for which their runs have the same draw.
+    In addition to the results of `two_arms.of_units`: `n_draws` of the `n_draws_each` draws are in both arms, and
+    `same_draws` are the sources for which runs of both arms have the same draw.
     """
     arms = _judged_alike(arms)
     sides = [side(name, arm, paired=paired) for name, arm in zip(NAMES, arms, strict=False)]
@@ -76,7 +76,7 @@ def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Compared]:
 
 
 def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
-    """The arms; if one has right and wrong answers only, all are reduced to these."""
+    """The arms; if one has only right and wrong answers, all are reduced to these."""
     if not any(arm.kind == RIGHTS for arm in arms):
         return arms
     ones = np.ones(arms[0].answers.shape[1], np.int64)
@@ -102,7 +102,7 @@ def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
     """The design for two arms, from the draws of their runs, and the test of their scores."""
     numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
     plan = designs.design(*np.split(numbers, [len(a.scores)]))
-    # If draws are known, equal runs are a finding, and so are bit-equal arms.
+    # If draws are known, equal runs are a result, and so are bit-equal arms.
     unknown = a.arm.drawn is b.arm.drawn is None and set(a.contents) != set(b.contents)
     if unknown and runs_in_both(a, b):
         plan = plan._replace(way="same runs")
@@ -110,7 +110,7 @@ def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
 
 
 def runs_in_both(a: ArmRuns, b: ArmRuns) -> int:
-    """The number of runs in both arms: bit-equal runs, or all runs of one arm by their predictions."""
+    """The number of runs in both arms: bit-equal runs, or, by predictions, all runs of the smaller arm."""
     if a.arm.bits and b.arm.bits:
         return designs.equal_runs(a.contents, b.contents)
     of_a, of_b = ([run.tobytes() for run in each.arm.answers] for each in (a, b))
@@ -118,7 +118,7 @@ def runs_in_both(a: ArmRuns, b: ArmRuns) -> int:
 
 
 def _step(a: ArmRuns, b: ArmRuns) -> float:
-    """The smallest possible difference; 0 if both arms are the same runs bit by bit."""
+    """The smallest possible difference; 0 if both arms have bit-equal runs."""
     return 0.0 if set(a.contents) == set(b.contents) else a.step
 
 
@@ -223,7 +223,7 @@ def _arm(of: ArmRuns) -> Compared:
     else:
         found, largest = found.within(0, 1), METRICS["accuracy_sd"].range
         churn, sd = pairwise_churn(arm.answers), sd.within(*largest)
-        # Bit-equal runs of a draw have no doubt about their SD of 0.
+        # If all runs of each draw are bit-equal, their SD is exactly 0.
         step = 0.0 if len(set(of.contents)) == len(units) else of.step
         further = {
             "accuracy_sd_same_draw": sd_same_draw(of, step).within(*largest),

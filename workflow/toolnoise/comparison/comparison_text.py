@@ -25,7 +25,7 @@ TESTS = {"paired": "paired t", "partly paired": "partly paired t", "independent"
 
 
 class Words(NamedTuple):
-    """The words for one kind of score: in sentences, in JSON and in units, and whether lower is better."""
+    """The words for one kind of score: its name, JSON prefix and unit; its scale; and whether lower is better."""
 
     name: str
     key: str = ""
@@ -49,7 +49,7 @@ class Block(NamedTuple):
 
 
 def laid_out(blocks: Sequence[Block]) -> str:
-    """The text for people: all verdicts come first."""
+    """The printed text: all verdicts come first."""
     verdicts = [verdict for block in blocks for verdict in block.verdicts]
     return "\n\n".join(["\n".join(verdicts), *("\n".join([*aligned(b.rows), "", *b.notes]) for b in blocks)])
 
@@ -70,7 +70,7 @@ def latex(rows: Sequence[Row]) -> str:
 
 
 def as_json(comparisons: Sequence[Compared]) -> dict[str, Any]:
-    """The comparison for programs: accuracy, churn and flips are fractions, undefined values are null."""
+    """The comparison as plain values: accuracy, churn and flips are fractions, undefined values are None."""
     return records([(_record(each), over_what(each), _sentences(each)) for each in comparisons])
 
 
@@ -88,7 +88,7 @@ def _record(found: Compared) -> dict[str, Any]:
 
 
 def blocks(comparisons: Sequence[Compared]) -> list[Block]:
-    """The comparisons for people."""
+    """The comparisons as printed."""
     return [_block(each, len(comparisons)) for each in comparisons]
 
 
@@ -197,7 +197,7 @@ def pairing(comparison: Compared) -> list[str]:
 
 
 def correlated(pair_weight: float) -> str:
-    """Why the difference of partly paired arms is not that of their means, if pairs weigh more than other runs."""
+    """Why the difference of partly paired arms is not the difference of their means, if pairs weigh more."""
     if not pair_weight:
         return ""
     pairs = round(100 * pair_weight)
@@ -244,10 +244,10 @@ def verdict(
     ratio: Estimate | None = None,
     these: str = "",
 ) -> list[str]:
-    """Which arm is better, as a paper prints it, and the share of pairs in which its run beats the other's; or neither.
+    """Which arm is better, if any, as a paper prints it, and the share of pairs in which its run beats the other's.
 
-    If `lower` is None, which way is better is not known. `ratio` is that of perplexities, and `these` says of which
-    runs a difference is that is not one of methods.
+    `lower` is None if the direction is unknown. `ratio` is the ratio of perplexities. `these` names the runs if the
+    result holds for these runs alone and not for the methods.
     """
     winner, loser = found.b.name, found.a.name
     decided = found.pvalue_holm < LEVEL
@@ -282,7 +282,7 @@ def _every(found: Compared, winner: str, beats: str, loser: str) -> str:
 
 
 def _p_text(p: float, equals: str = "") -> str:
-    """A p-value as papers print it, with as many digits as tell it from the level."""
+    """A p-value as papers print it, with enough digits to show on which side of the level it is."""
     digits = next(digits for digits in range(2, 18) if (float(f"{p:.{digits}g}") < LEVEL) == (p < LEVEL))
     return "< .001" if p < 0.001 else equals + f"{p:#.{digits}g}".removeprefix("0").removesuffix(".0")
 
@@ -422,7 +422,7 @@ def interval_text(estimate: Estimate, scale: float = 1) -> str:
 
 
 def other_way_round(difference: Estimate) -> Estimate:
-    """The difference the other way round."""
+    """The difference with the arms swapped."""
     return Estimate(-difference.value, -difference.high, -difference.low)
 
 

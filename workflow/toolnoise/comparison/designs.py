@@ -88,7 +88,7 @@ def equal_runs(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
 
 
 def copied_runs(a: Sequence[Hashable], b: Sequence[Hashable], different: int) -> int:
-    """Number of copied runs where equal contents may be chance: 0 unless the larger arm has all runs of the smaller one.
+    """Number of copied runs where equal contents may be chance: 0 unless the other arm has all of the smaller arm's.
 
     `different` is the number of distinct contents in the smaller arm: all, or 2 or more if both have equally many runs.
     """

@@ -26,7 +26,7 @@ TASKS |= {"environment", "corpus", "dataset_name", "task_name", "test_set", "env
 FOLDS = {"fold", "folds", "cv_fold", "kfold", "k_fold", "fold_id"}
 # Columns of sessions, used for times and speeds only.
 SESSIONS = ("session", "host", "node", "machine", "launch", "date")
-# Words in place of a seed or a run's name: the line summarises others.
+# A line with such a word in place of a seed or a run's name summarises other lines.
 SUMMARIES = {"mean", "avg", "average", "std", "stdev", "std_dev", "sd", "stderr", "sem", "se", "var", "variance"}
 SUMMARIES |= {"median", "min", "max", "total", "sum", "count"}
 # Pandas' names for its own index column.

@@ -1,8 +1,8 @@
-"""Every layout of a metric table as one layout, and the role of each column: arm, seed, session, step, name, state.
+"""Convert every layout of a metric table to one, and find the role of each column: arm, seed, session, step and so on.
 
-W&B exports a chart with a column a run, TensorBoard a file a run, MLflow's page a line a value; people write a model a
-line with a column a seed, or a column a model. What is a metric in these is said by the user: `metric`. Columns are as
-asked, or as their names make it plain.
+W&B exports a chart with a column per run, TensorBoard a file per run, MLflow's page a line per value. People write a
+line per model with a column per seed, or a column per model. The user names the metrics (`metric`). A column's role is
+the one that the user gives, or else follows from its name if that is clear.
 """
 
 import difflib
@@ -92,7 +92,7 @@ def texts(column: np.ndarray) -> list[str]:
 
 
 def numbers_of(frame: Frame, name: str) -> tuple[np.ndarray, bool]:
-    """The numbers of a column, NaN in blank cells and infinite where they are not finite; and if in percent."""
+    """The numbers of a column, NaN in blank cells and infinite where not finite, and whether they have % signs."""
     column = frame.column(name)
     if column.dtype.kind == "b":
         raise BadInput(frame.path, name or "its column", "found True and False", "a number for each run")
@@ -136,7 +136,7 @@ def has_column(frame: Frame, wanted: str) -> bool:
 def as_long(
     frame: Frame, metrics: tuple[str, ...], by: str | None, seed: str | None, *, one_arm: bool
 ) -> tuple[Frame, list[str]]:
-    """The table with a line per run or step, and notes on how it was read; with one arm, columns are not models."""
+    """The table with a line per run or step, and notes on how it was read; if it has one arm, columns are no models."""
     if frame.names == TENSORBOARD:
         return _tensorboard(frame, metrics)
     if all(has_column(frame, metric) for metric in metrics):
@@ -155,7 +155,7 @@ def as_long(
 
 
 def _tensorboard(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list[str]]:
-    """The scalars of one run, as saved by TensorBoard's page: one metric, which only the file's name may tell."""
+    """The scalars of one run, as saved by TensorBoard's page: one metric, named at most in the file's name."""
     tag = TAG.search(frame.path)
     if len(metrics) > 1 or (tag and not {*words_of(metrics[0])} <= {*words_of(tag[1]), "value"}):
         what = f"found the scalars of {tag[1] if tag else 'one metric'}, asked for {', '.join(metrics)}"
@@ -267,7 +267,7 @@ def _is_of_lines(name: str) -> bool:
 
 
 def _no_model(name: str) -> bool:
-    """Whether a column is a metric or another quantity, and so not a model."""
+    """Whether a column is a numbered run, a metric or another quantity by its name, and so not a model."""
     numbered = NUMBERED.fullmatch(name)
     of_run = numbered is not None and (numbered["word"] or "").lower() in {"seed", *RUN_WORDS - {"r"}}
     return of_run or not {*METRICS, *ASIDE}.isdisjoint(words_of(name))
@@ -276,7 +276,7 @@ def _no_model(name: str) -> bool:
 NONE = "none"  # in place of a column's name: no column
 # Only the day of a date counts.
 DAY = re.compile(r"(\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{8})([T ].*)?")
-# Where the arms are: each file is one arm; in a column or in names; or there, else the file is one arm.
+# Where arms are: each has files of its own; in a column or names of runs; or there, and otherwise the table is one arm.
 Arms = Literal["in files", "needed", "or one"]
 
 
@@ -307,7 +307,7 @@ class Roles(NamedTuple):
     state: str | None
     session: str | None
     unused: list[str]  # columns of texts without a role
-    settings: list[str]  # and columns with few values, such as learning rates
+    settings: list[str]  # columns with few values, such as learning rates
 
 
 def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> Roles:
@@ -340,7 +340,7 @@ def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> 
         for orders in (known.NAMES, known.RUNS)
     )
     free = [name for name in free if name not in (named, run)]
-    # Columns that may describe a line: texts, and names of data sets.
+    # Columns that may show what a line belongs to: texts, and columns named as data sets or tasks.
     aside = known.BESIDE.union(known.RUNS)
     unused = [
         name
@@ -402,7 +402,7 @@ def _known_arm(frame: Frame, free: list[str], *, needed: bool, curves: bool) -> 
 
 
 def began_columns(frame: Frame, taken: Sequence[str]) -> pd.DataFrame:
-    """The cells of columns named as sessions; of a `date` only the day, blank without one."""
+    """The cells of columns named as sessions; a `date` is reduced to its day, blank if it has none."""
     free = [name for name in frame.names if name not in taken and frame.names.count(name) == 1]
     cells = {name: frame.texts(name) for name in free if plain(name) in known.SESSIONS}
     days = {name: list(map(DAY.fullmatch, held)) for name, held in cells.items() if plain(name) == "date"}
@@ -411,7 +411,7 @@ def began_columns(frame: Frame, taken: Sequence[str]) -> pd.DataFrame:
 
 
 def columns_of_sessions(began: pd.DataFrame) -> list[str]:
-    """The columns with a session for each run: one, or several that disagree; a constant column only if it is alone."""
+    """The columns with a session for each run: one, or several that disagree; a constant column only if none varies."""
     filled = [name for name in began if (began[name] != "").all()]
     told = {tuple(pd.factorize(began[name])[0]): name for name in reversed(filled) if len(set(began[name])) > 1}
     return [name for name in filled if name in told.values()] or filled[:1]

@@ -1,8 +1,8 @@
 """Runs with their metrics from tables: a file of all arms, or a file or several for each arm.
 
-Nothing is chosen in silence: `notes` say which columns were taken, which lines were left out and why. Of several steps
-a run, the last or the best counts, and never without being asked. A column of sessions is taken only if it is asked
-for, but for times and speeds: runs of one session (a machine, a day, a launch) share its speed.
+Nothing is chosen silently: `notes` name the columns used, the lines left out, and the reasons. If a run has several
+steps, the user says whether the last or the best counts. A column of sessions is used only on request, except for times
+and speeds: runs of one session (a machine, a day, a launch) share its speed.
 """
 
 from collections import Counter
@@ -33,10 +33,10 @@ OF_RUN = ["arm", "seed", "session", "session_of_times", "run"]
 class Lines(NamedTuple):
     """Lines of tables, in frames with one index.
 
-    `about` has where a line stands and its run by arm, file, name, seed and session (None if unknown), and its step
-    (NaN if unknown). `numbers` are those of metrics: NaN where the cell is blank, infinite where it is not finite.
-    `settings` are the cells of other columns with few values, such as learning rates, `began` those of columns with a
-    session's name.
+    `about` has the place of each line, its run by arm, file, name, seed and session (None if unknown), and its step
+    (NaN if unknown). `numbers` has the metrics: NaN for blank cells, infinite for numbers that are not finite.
+    `settings` has the cells of other columns with few values, such as learning rates, and `began` those of columns
+    named as sessions.
     """
 
     about: pd.DataFrame
@@ -56,10 +56,10 @@ class Lines(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """The runs of all arms: `about` has a line a run, `numbers` its metrics, NaN where it has none.
+    """The runs of all arms: `about` has a line per run, `numbers` its metrics, NaN where it lacks one.
 
     The columns of `about` are arm, seed, session and session_of_times (None if unknown), and run, its name. `session`
-    is what the user says of sessions: their column, "none", or nothing. `notes` say what was chosen and left out.
+    is the user's option: the column of sessions, "none", or None. `notes` say what was chosen and left out.
     """
 
     about: pd.DataFrame
@@ -91,13 +91,13 @@ class Runs(NamedTuple):
 
 
 def as_runs(runs: Sequence[tuple[str, str | None, Mapping[str, float]]], metrics: list[Metric]) -> Runs:
-    """Runs of which the arm, the seed (None if unknown) and the metrics are known."""
+    """Runs from their arms, seeds (None if unknown) and metrics."""
     about = pd.DataFrame([(arm, seed, None, None, "") for arm, seed, _ in runs], columns=OF_RUN, dtype=object)
     return Runs(about, pd.DataFrame([values for *_, values in runs], dtype=float), metrics)
 
 
 def require_own_sessions(metric: str, session: str | None) -> None:
-    """Refuse times of runs that may share a session, and a column of sessions: the rule judges single runs."""
+    """Refuse times of runs that may share a session, and a column of sessions, for rules that judge single runs."""
     if session not in (None, NONE):
         allowed = f"{NONE}, if each run is a session of its own; compare averages runs over a column"
         raise BadArgument("session", f"found {session}", allowed)
@@ -108,7 +108,7 @@ def require_own_sessions(metric: str, session: str | None) -> None:
 def runs_of_lines(
     lines: Lines, metrics: Sequence[Metric], steps: str | None
 ) -> tuple[pd.Index, pd.DataFrame, list[str]]:
-    """The first line of each run, its metrics, and notes: a metric that is not finite is left out of its run."""
+    """The first line of each run, its metrics without those that are not finite, and notes."""
     about, notes = lines.about, []
     run = _run_of_each_line(lines)
     firsts = about.index[~run.duplicated()]
@@ -129,9 +129,9 @@ def runs_of_lines(
 
 
 def _run_of_each_line(lines: Lines) -> pd.Series:
-    """For each line the first line of its run: lines with one name, seed and session, or else the steps of one file.
+    """For each line, the first line of its run: lines of one arm, file, name, seed and session.
 
-    Lines with one name and no steps may be of several runs, or of something else: they are refused.
+    If they have no seed and not several steps, each line is a run; lines with the same name are then refused.
     """
     about, key = lines.about, ["arm", "file", "run", "seed", "session"]
     groups = about.groupby(key, sort=False, dropna=False)
@@ -145,7 +145,7 @@ def _run_of_each_line(lines: Lines) -> pd.Series:
 
 
 def _first_repeat(frame: pd.DataFrame, names: list[str]) -> tuple[int, int] | None:
-    """The first two lines that are equal in these columns, if there are any."""
+    """The first two lines that are equal in these columns; None if there are none."""
     group = frame.groupby(names, sort=False, dropna=False).ngroup()
     if not (repeated := group.duplicated()).any():
         return None
@@ -154,7 +154,7 @@ def _first_repeat(frame: pd.DataFrame, names: list[str]) -> tuple[int, int] | No
 
 
 def _refuse_twice(lines: Lines, first: int, second: int, key: str, what: str) -> NoReturn:
-    """Refuse a repeated line; name a column that differs there, which may be the arm or needs a choice."""
+    """Refuse a repeated line; the message names a column that differs there, which may be the arm or the session."""
     where, stands = lines.where(second), f"{what} stands in {lines.where(first)}, too"
     settings, began = (
         [name for name in frame if "" not in (cells := set(frame[name][[first, second]])) and len(cells) > 1]
@@ -209,7 +209,7 @@ def _that_count(
 
 
 def numbered_seeds(about: pd.DataFrame) -> list[str]:
-    """Substitutes for seeds: the numbers of the files, or their order, as `paired` asks."""
+    """Substitutes for seeds, for `paired`: the numbers of the files, or the order of the runs in each arm."""
     seeds, of_arms = about["seed"], about.groupby("arm", sort=False)["seed"]
     if all(str(seed).startswith(NUMBERED) for seed in seeds):
         if len({frozenset(of_arm) for _, of_arm in of_arms}) > 1:
@@ -243,7 +243,7 @@ class Notes(NamedTuple):
         return said + [f"{LEFT}{count} {what}." for what, count in self.counts.items()]
 
     def unit(self, metric: str) -> str:
-        """ "points" for a metric in percent, which must be in percent in every file."""
+        """ "points" for a metric in percent, which must be in percent in every file; otherwise empty."""
         if (metric, True) in self.percent and (metric, False) in self.percent:
             what = f"found numbers with %, and without in {self.percent[metric, False]}"
             raise BadInput(self.percent[metric, True], metric, what, "one of the two in all files")
@@ -251,9 +251,9 @@ class Notes(NamedTuple):
 
 
 def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are: Arms = "needed") -> Runs:
-    """The runs of arms, each of which is a file, a folder or a pattern, several files, or a table in memory.
+    """The runs of arms; an arm is a file, a folder, a pattern, several files, or a table in memory.
 
-    A single table, or tables with `asked.by`, have the arms in a column, unless `arms_are` says otherwise.
+    For a single table, or with `asked.by`, `arms_are` says where the arms are.
     """
     arms = [
         [one for each in arm for one in ([each] if isinstance(each, Frame) else naming.files_of(each))] for arm in given
@@ -271,7 +271,7 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
             frame = one if isinstance(one, Frame) else metric_layouts.read_metric_file(one)
             seed = seeds[place] if seeds else None
             parts.append(_lines(frame, name, arms_are, asked, seed, notes, several=several))
-    # Each file of an arm has its own runs.
+    # If arms are files, each file has its own runs.
     about, *others = (pd.concat(frames, ignore_index=True) for frames in zip(*parts, strict=True))
     lines = Lines(about if in_files else about.assign(file=""), *(frame.astype(object).fillna("") for frame in others))
     lines = lines._replace(numbers=others[0])
@@ -309,7 +309,7 @@ def _lines(
 ) -> Lines:
     """The lines of finished runs that have a number.
 
-    Of `several` files of an arm, each has one run: without other steps, pandas' numbers of lines are its steps.
+    If an arm has `several` files, each has one run: without a column of steps, pandas' line numbers are its steps.
     """
     found, layout = metric_layouts.as_long(
         original, asked.metrics, asked.by, asked.seed, one_arm=arms_are == "in files"
@@ -372,7 +372,7 @@ def _lines(
         layout.append(f"sessions by {of.session}")
     if folds := [name for name in found.names if plain(name) in known.FOLDS]:
         layout.append(f"{folds[0]}: folds share training data, so intervals over their runs are too narrow")
-    # In other layouts, some columns have been made up.
+    # Columns that `as_long` added need no note.
     layout += [how for how, name in ((of_arms, of.arm), (of_seeds, of.seed)) if how and name in (None, *original.names)]
     if layout:
         notes.files.setdefault("; ".join(layout), []).append(found.path)
@@ -382,7 +382,7 @@ def _lines(
 def _summaries(found: Frame, of: Roles) -> list[str]:
     """For each line the word in place of a seed or run (mean, std, ...), or an empty text for a run.
 
-    Whatever its name, a column that has such words beside numbers has them in place of these.
+    A column whose other cells are all numbers counts, too, whatever its name.
     """
     said = [""] * found.lines
     for place, (name, column) in enumerate(zip(found.names, found.columns, strict=True)):
@@ -402,7 +402,7 @@ def _summaries(found: Frame, of: Roles) -> list[str]:
 
 
 def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> list[float]:
-    """The step of each line, of these runs by arm, name and seed; NaN where none is known."""
+    """The step of each line, NaN if unknown; `runs` has each line's arm, name and seed."""
     nowhere = [np.nan] * found.lines
     if not of.step:
         lines = np.arange(float(found.lines))
@@ -420,7 +420,7 @@ def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> 
 
 
 def _arms_of_lines(found: Frame, of: Roles, named: list[int], arm: str, arms_are: Arms) -> tuple[list[str], str]:
-    """The arm of each line, and a note on its source; lines may have names of runs."""
+    """The arm of each line, and a note on its source; `named` are the lines that are no summaries."""
     if of.arm:
         return found.texts(of.arm), f"arms by {of.arm}"
     if arms_are == "in files":
@@ -473,7 +473,7 @@ def whole_seed(seed: str) -> str:
 
 
 def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
-    """The seed of each file of an arm by its name, or its number if `paired` allows it."""
+    """The seed of each file of an arm by its name, or its number if `paired`; None unless all have different ones."""
     if len(paths) < 2 or asked.seed is not None:
         return None
     seeds = naming.seeds_in_names(paths)
@@ -483,7 +483,7 @@ def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
 
 
 def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
-    """Notes on columns that differ within an arm and are not used; different data sets are refused."""
+    """The columns that vary within an arm and are not used; an arm with several data sets or tasks is refused."""
     several = []
     for name in of.unused:
         of_arms = pd.Series(found.texts(name), dtype=object)[arms.index].groupby(arms).unique()
@@ -495,7 +495,7 @@ def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
                     found.path, name, what, lambda spelled, *, of=name, each=each: f"{each}, or {spelled('by', of)}"
                 )
             several.append(name)
-    # Each arm is a grid over a setting: its runs do not differ by noise alone.
+    # If every arm is the same grid over a setting, its runs do not differ by noise alone.
     for name in of.settings if of.seed is None and len(arms) else ():
         counts = pd.crosstab(arms, pd.Series(found.texts(name), dtype=object)[arms.index])
         of_each = counts.shape[1] > 1 and counts.min(axis=None) > 1 and (counts == counts.iloc[0]).all(axis=None)

@@ -1,14 +1,14 @@
 """The meaning of names: a column's role, a metric's direction, arms and seeds in names of runs and files.
 
-A name has a direction if its words are a listed name and words that turn none round, such as val and top1. A word more
-may mean anything: loss_reduction, weight_loss, accuracy_gap. Of all others the user says it. The scale of metrics is
-known less: 0.93 in one arm and 93 in another differ by a factor, and not by what was trained.
+A metric has a direction if its name consists of a listed name and of words that do not reverse it, such as val and
+top1. Any other word may change the meaning: loss_reduction, weight_loss, accuracy_gap. For such names, the user gives
+the direction. Names do not give the scale: 0.93 in one arm and 93 in another probably differ only by a factor of 100.
 
-An arm is given as a file, as a folder of files, as a pattern such as `a/*.npy`, or as the files that a shell makes of a
-pattern. Files of a folder or a pattern are taken in the order of their names; runs that files or their names number, in
-the order of their numbers. A single file may hold any number of runs; of several files, each is one run. bert-seed1 is
-a run of bert with seed 1, gpt_2 one of gpt. A number is a seed only where the name says so: W&B, for instance, numbers
-all runs of a project.
+An arm is given as a file, as a folder of files, as a pattern such as `a/*.npy`, or as several files. The files of a
+folder or a pattern are read in the order of their names. If files or their names number the runs, runs are in the order
+of these numbers. A single file may have any number of runs; if there are several files, each is one run. bert-seed1 is
+a run of bert with seed 1, gpt_2 a run of gpt. A number is a seed only after the word seed or s, since others may number
+something else: W&B numbers all runs of a project.
 """
 
 import difflib
@@ -165,7 +165,7 @@ RUN_WORDS = {"", "seed", "s", "run", "rep", "replicate", "trial", "r"}
 
 
 def files_of(given: str) -> list[str]:
-    """The files that a path or a pattern stands for."""
+    """The files of a path, a folder or a pattern."""
     path = Path(given)
     if path.is_dir():
         files = [str(file) for file in sorted(path.iterdir()) if file.suffix in SUFFIXES]
@@ -217,7 +217,7 @@ def arms_in_names(names: Sequence[str]) -> list[str] | None:
 
 
 def seeds_in_names(names: Sequence[str]) -> list[str] | None:
-    """The seed that each name has, if each has one: seed1, s2."""
+    """The seed in each name, such as 1 in seed1 or s1; None unless each name has one."""
     found = [SEED.findall(name) for name in names]
     return [str(int(each[-1])) for each in found] if found and all(found) else None
 
@@ -238,7 +238,7 @@ def names_of_arms(arms: Sequence[Sequence[str]]) -> list[str]:
     return [f"{number}: {files[0]}" for number, files in enumerate(arms, 1)]
 
 
-# Of tables of predictions
+# Names in tables of predictions
 
 
 def role_of(name: str) -> str:
@@ -267,7 +267,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def role_of_words(words: Sequence[str]) -> str:
-    """The role of the first of these words that has one, or an empty text."""
+    """The first role in `WORDS` that one of these words has, or an empty text."""
     return next((role for role, of_role in WORDS.items() if not of_role.isdisjoint(words)), "")
 
 
@@ -279,13 +279,13 @@ def numbers_of(names: Sequence[str]) -> list[int] | None:
 
 
 def by_number(names: Sequence[str]) -> list[int]:
-    """The order of names by their numbers, or as given if numbers are missing or repeat."""
+    """The places of the names in the order of their numbers, or as given if numbers are missing or repeat."""
     numbers = numbers_of(names)
     return list(range(len(names))) if numbers is None else sorted(range(len(names)), key=numbers.__getitem__)
 
 
 def distinct_words(names: Sequence[str]) -> list[str]:
-    """The words of each name that not all names share: a and b for score_a and score_b."""
+    """Each name without the words that all share: a and b for score_a and score_b; full names if two would be equal."""
     words = [re.findall(r"[^\W_]+", name.lower()) for name in names]
     shared = set.intersection(*map(set, words)) if words else set()
     distinct = [" ".join(word for word in each if word not in shared) for each in words]

@@ -1,23 +1,23 @@
 """The scores of questions: samples of lm-evaluation-harness, logs of Inspect, JSON lines, or a CSV file.
 
-Whatever wrote a log, it has the score of each sample of a run for each question. Questions are known by their names,
-never by their places, and by their content where a log has it. Fields are looked up by name, with dots for fields of
-fields.
+Every log has the score of each sample of a run for each question. Questions are identified by their names, and also by
+their content if a log has it. In a table without names, the number of the line is the name. Fields are looked up by
+name; dots separate the names of nested fields.
 
-A line of `lm_eval --log_samples` is of a document and a filter. A metric is named as in its results:
-`exact_match,strict-match` is one metric after one filter, which may be left out where a file has one. The answer is the
-text that the filter left, or the place of the likeliest choice.
+A line of `lm_eval --log_samples` belongs to a document and a filter. Metrics have the names of its results:
+`exact_match,strict-match` is a metric after a filter. The filter may be left out if a file has only one. The answer is
+the text after the filter, or the index of the likeliest choice.
 
-A log of Inspect is a `.eval`, which is a zip of a JSON file for each sample and epoch, or a `.json` of all. Scores are
-numbers, or C, P, I and N for 1, 1/2, 0 and 0, as in Inspect's `value_to_float`; of a score with several values, each is
-named `scorer/value`. A sample that ended in an error has no score. The zip may be packed with Zstandard, which Python
-3.14 reads; earlier versions need the package zstandard. Each file in it is read on its own, none is larger than the
-memory allows, and nothing is written.
+A log of Inspect is a `.eval`, a zip with a JSON file for each sample and epoch, or a `.json` of all. Scores are
+numbers, or C, P, I and N for 1, 1/2, 0 and 0, as in Inspect's `value_to_float`. If a score has several values, each is
+named `scorer/value`. A sample that ended in an error has no score. Python 3.14 reads a zip packed with Zstandard;
+earlier versions need the package zstandard. Each file in the zip is read on its own, up to a size limit, and nothing is
+written.
 
-Columns of other files are known by their names (docs/tables/compare.txt): the question, its score, or an answer beside
-its target, which are equal but for the spaces around them; the run; the sample, where another column has the question.
-Metrics of runs are no scores of questions: lines of several runs or steps must name their questions, and so must scores
-other than 0 and 1 without a text.
+Columns of other files are found by their names (docs/tables/compare.txt): the question; its score, or an answer and its
+target, which are compared without the spaces around them; the run; the sample, if another column has the question.
+Metrics of runs are no scores of questions. So lines of several runs or steps must name their questions, and so must
+lines with scores other than 0 and 1 and without texts.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
 class Scored(NamedTuple):
     """One sample of one run for a question; it has no score if its evaluation failed.
 
-    `cluster` has what questions are alike in, `content` a digest of the question itself.
+    `cluster` is the question's group, `content` a digest of the question itself.
     """
 
     question: str
@@ -76,7 +76,7 @@ class Scored(NamedTuple):
 class Log(NamedTuple):
     """The samples of a file or of all files of an arm, with metric, task, and notes on how they were read.
 
-    `samples` has a line for each `Scored`. Runs of an arm are numbered from 0, and have `names` if the files say some.
+    `samples` has a line for each `Scored`. The runs of an arm are numbered from 0, and have `names` if files have them.
     """
 
     file: str
@@ -119,7 +119,7 @@ def field_text(path: str, key: str, of: Any, name: str) -> str:
 
 
 def chosen_score(path: str, found: Iterable[str], asked: str | None) -> str:
-    """The one name that is asked for; of several, one must be."""
+    """The name that is asked for, or the only one; if there are several, one must be asked for."""
     names = list(dict.fromkeys(found))
     if asked in names:
         return asked
@@ -184,9 +184,9 @@ def read_harness_samples(path: str, asked: Asked) -> Log:
 
 
 def _metrics(line: dict[str, Any]) -> dict[str, float]:
-    """The names of metrics that are numbers."""
+    """The metrics of a line that are numbers, by name."""
     names = line.get("metrics")
-    # Older versions do not list them.
+    # Older versions do not list the metrics.
     names = names if isinstance(names, list) else [name for name in line if name not in KEYS]
     return {name: line[name] for name in map(str, names) if isinstance(line.get(name), bool | int | float)}
 
@@ -199,7 +199,7 @@ def _answer(line: dict[str, Any]) -> str | None:
     if len(found) == 1:
         only = found[0][0] if isinstance(found[0], list) and len(found[0]) == 1 else found[0]
         return only.strip() if isinstance(only, str) else None
-    # Each choice has its log-likelihood; unconditional ones may follow.
+    # Each choice has its log-likelihood; log-likelihoods without the context may follow.
     asked = line.get("arguments")
     parts = list(asked.values()) if isinstance(asked, dict) else asked if isinstance(asked, list) else []
     contexts = [part.get("arg_0") if isinstance(part, dict) else None for part in parts]
@@ -237,7 +237,7 @@ def is_inspect_zip(path: str) -> bool:
 
 
 def read_inspect_log(path: str, asked: Asked) -> Log:
-    """The samples in a log."""
+    """The samples in a log of Inspect."""
     if is_zipped(path):
         header, samples = _of_zip(path)
     else:
@@ -322,7 +322,7 @@ def _sample_of_log(path: str, key: str, sample: Mapping[str, Any], task: str, as
     if asked.cluster:
         cluster = task if asked.cluster == "task" else field_text(path, key, sample.get("metadata"), asked.cluster)
     question = sample.get("input")
-    if isinstance(question, list):  # names of messages in a log are random, too
+    if isinstance(question, list):  # messages have random names
         question = [[it.get("role"), it.get("content")] if isinstance(it, dict) else it for it in question]
     about = {"sample": str(sample["epoch"]), "answer": _answer_of_sample(sample)}
     return Scored(str(sample["id"]), None, cluster=cluster, content=digest(question), **about)
@@ -331,7 +331,7 @@ def _sample_of_log(path: str, key: str, sample: Mapping[str, Any], task: str, as
 def _scores_of_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
     """The values of each scorer, by name."""
     scores = sample.get("scores")
-    # Logs of the first versions have one.
+    # Logs of the first versions have one score.
     scores = scores if isinstance(scores, dict) else {"score": sample["score"]} if sample.get("score") else {}
     found = {}
     for name, score in scores.items():
@@ -373,7 +373,7 @@ def read_score_table(path: str, asked: Asked) -> Log:
     columns = _columns(path)
     examples = _of_role(columns, "example")
     questions = [name for name in examples if _short(name) not in QUESTION_SAMPLES] or examples
-    # A question may have its text beside its name.
+    # A table may have a question's text beside its id.
     named = [name for name in questions if "id" in parts_of(name)]
     questions = _at_most_one(path, named if len(named) == 1 else questions, "questions")
     samples = [name for name in columns if _short(name) in QUESTION_SAMPLES and name not in questions]

@@ -1,11 +1,11 @@
 """The kind of input given to `compare`: answers to questions, metrics of runs, predictions, values or losses.
 
-The content of a file decides; for a damaged file, its name. The reader of each kind then sees whether a file is CSV,
-JSON or an array.
+The content of a file decides, or the name if the file is damaged. The reader of each kind then distinguishes CSV, JSON
+and arrays.
 
-Evaluation logs are read here as runs. Files of one task are an arm's runs, in the order of
-their numbers if their names have some. Files of further tasks (lm-evaluation-harness writes a file per task) have
-further questions of these runs.
+Evaluation logs are read here as runs. The files of one task are the runs of an arm, in the order of their numbers if
+their names have numbers. Files of further tasks (lm-evaluation-harness writes a file per task) have further questions
+of the same runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from toolnoise.comparison.table_files import first_object, is_zipped
 from toolnoise.formulas.outcomes import NUMBERS
 
 Given = Literal["questions", "metrics", "predictions", "values", "losses"]
-# Suffixes of log files in a folder; the first suffix that occurs counts.
+# Suffixes of log files in a folder; the first group that occurs counts.
 ENDS = ((".jsonl", ".eval"), (".json",), (".csv",))
 
 Reader = Callable[[str, Asked], Log]
@@ -71,7 +71,7 @@ def reader_of(path: str) -> Reader | None:
         return question_logs.read_harness_samples
     if question_logs.is_inspect_json(path):
         return question_logs.read_inspect_log
-    # An object over several lines is not a log; the index of a study's dump is one.
+    # An object over several lines, such as the index of a study's dump, is not a log.
     return question_logs.read_score_table if found else by_name
 
 
@@ -109,7 +109,7 @@ def read_logs_of_arms(given: Sequence[Sequence[str]], asked: Asked, *, paired: b
 
 
 def read_logs_of_arm(given: Sequence[str], asked: Asked) -> Log:
-    """The runs of an arm."""
+    """Read the logs of an arm as its runs."""
     paths = [path for each in given for path in files_of_logs(each)]
     logs = [(reader_of(path) or question_logs.read_score_table)(path, asked) for path in paths]
     if not logs:
@@ -145,7 +145,7 @@ def read_logs_of_arm(given: Sequence[str], asked: Asked) -> Log:
 
 
 def _in_order(by_task: Mapping[str, Sequence[Log]]) -> tuple[dict[str, list[Log]], list[str] | None]:
-    """The logs of each task in the order of their runs' names, which are the same for every task; None without."""
+    """The logs of each task in the order of their runs' names, and these, equal for all tasks; None without names."""
     named = {task: _names(logs) for task, logs in by_task.items()}
     if None in named.values():
         return {task: [*logs] for task, logs in by_task.items()}, None
