@@ -1,5 +1,5 @@
-"""What programs and notebooks call: `import toolnoise as tn`. The command line calls the same functions.
+"""The functions of `import toolnoise as tn`, for programs and notebooks. The command line calls them, too.
 
-Its functions import what they need when they are called, so that `import toolnoise` costs nothing. Of all that stands
-beside the kernel, this room alone imports others: `comparison` and `checking`.
+They import other modules when they are called, so that `import toolnoise` is fast. Of the rooms outside the kernel,
+only this one imports others: `comparison` and `checking`.
 """

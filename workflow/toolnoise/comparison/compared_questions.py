@@ -103,8 +103,8 @@ def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: 
 def align(a: Log, b: Log, cluster: str | None) -> tuple[pd.DataFrame, np.ndarray, int, int]:
     """The samples of both arms on the questions that all runs have; `arm`, `run` and `question` are places.
 
-    Questions of a group are consecutive. Then the numbers: of questions in each group, of questions left out, and of
-    samples without a score.
+    Questions of a group are consecutive. Also returns the sizes of the groups, and the numbers of questions left out
+    and of samples without a score.
     """
     table = pd.concat([of.samples.assign(arm=arm) for arm, of in enumerate((a, b))], ignore_index=True)
     scored = table[table["score"].notna()]

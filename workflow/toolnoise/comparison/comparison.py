@@ -76,7 +76,7 @@ def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Compared]:
 
 
 def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
-    """The arms; if one has only right and wrong answers, all are reduced to these."""
+    """The arms; if one has only right and wrong answers, all are reduced to such answers."""
     if not any(arm.kind == RIGHTS for arm in arms):
         return arms
     ones = np.ones(arms[0].answers.shape[1], np.int64)

@@ -62,7 +62,7 @@ def _of_both(questions: float, runs: float, interaction: float) -> float:
 
 
 def squares(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, *, paired: bool) -> Squares:
-    """The mean squares of B - A from the scores of runs, [R, Q], of which `lengths` questions in turn are alike.
+    """The mean squares of B - A from scores, [R, Q]; `lengths` are the sizes of consecutive groups of questions.
 
     Paired arms share the seed of each run.
     """

@@ -88,9 +88,9 @@ def equal_runs(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
 
 
 def copied_runs(a: Sequence[Hashable], b: Sequence[Hashable], different: int) -> int:
-    """Number of copied runs where equal contents may be chance: 0 unless the other arm has all of the smaller arm's.
+    """The number of copied runs if contents may agree by chance: 0 unless all of the smaller arm are in the other.
 
-    `different` is the number of distinct contents in the smaller arm: all, or 2 or more if both have equally many runs.
+    `different`, the number of distinct contents in the smaller arm, must be all, or 2 if the arms have equal sizes.
     """
     shared, fewest = equal_runs(a, b), min(len(a), len(b))
     told_apart = different == fewest or (different > 1 and len(a) == len(b))

@@ -4,7 +4,7 @@ docs/tables/names.txt prints it. Names of columns are compared by their words in
 logger's prefix: "Run ID" is run_id, and params.model is model.
 """
 
-# Tables with a line per run or step. Columns named by the first set have one value in a file of one arm.
+# Tables with a line per run or step. In a file of one arm, a column with a name of the first set must have one value.
 SURELY_ARMS = {"model", "method", "arm", "variant", "algorithm", "algo", "system", "approach", "model_name"}
 ARMS = SURELY_ARMS | {"group", "experiment", "condition", "treatment", "setting", "config", "configuration"}
 ARMS |= {"architecture", "arch", "network", "net"}

@@ -189,7 +189,7 @@ FEWEST_PAIRS = 4  # with fewer, the error of the pairs' correlation cannot be es
 class Weight(NamedTuple):
     """The extra weight of pairs, from 0 (all runs weigh the same) to 1 (only pairs count).
 
-    `variance` is what estimating the weight adds to the estimate's variance; `correlation` is the pairs' lower bound.
+    `variance` is the variance added by estimating the weight; `correlation` that of the pairs, less a standard error.
     """
 
     value: float
