@@ -1,5 +1,5 @@
-"""The functions for programs and notebooks: `import toolnoise as tn`. The command line calls the same functions.
+"""The functions of `import toolnoise as tn`, for programs and notebooks. The command line calls them, too.
 
-The functions import modules only when they are called, so that `import toolnoise` is fast. Of all packages beside the
-kernel, only this one imports others: `comparison` and `checking`.
+They import other modules when they are called, so that `import toolnoise` is fast. Of the rooms outside the kernel,
+only this one imports others: `comparison` and `checking`.
 """

@@ -1,6 +1,6 @@
 """Is one method better than another (`tn.compare_...`), and how much do its runs differ (`tn.noise`, `tn.churn`)?
 
-Each further arm is compared with the first arm. Each function is for one kind of arm.
+Each function is for one kind of arms: metrics of runs, predictions, values or losses, or answers to questions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from toolnoise.formulas.outputs import kind
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats.jackknife import pairwise_jackknife
 
-# The names of predictions other than numbers, by NumPy's letter for their type.
+# The kinds of values that have a churn, by NumPy's letters; all others are numbers.
 KINDS = {"U": "texts", "S": "texts", "b": "True and False"}
 OF_CHURN = "run x N whole numbers or texts, with tokens or pixels in one axis; or run x N x class scores with fractions"
 NULLS = ("accuracy_sd_independent_null", "accuracy_sd_binomial_null")
@@ -66,7 +66,7 @@ def compare_runs(
     runs = read_runs(inputs.metric_tables(tables), asked)
     found = compared_metrics.compare(runs, against)
     values, block = compared_metrics.as_json(runs, found), compared_metrics.block(runs, found)
-    # Only the first metric is drawn: other metrics may have other units.
+    # Other metrics have other units.
     first = [pair for pair in values["comparisons"] if pair["metric"] == found[0].metric]
     label = f"difference in {found[0].metric}{', points' * (found[0].unit == 'points')}"
     rows = [
@@ -150,14 +150,14 @@ def compare_questions(
 
 
 def labels_of(labels: Any, first: Any = None) -> Truth:
-    """The labels in a file or an array, or those that the first arm has."""
+    """The labels in a file or an array, or those of the first arm."""
     if inputs.is_path(labels):
         return label_files.read(str(labels))
     if labels is not None:
         return label_files.labels_of_array("labels", inputs.array("labels", labels))
     if (paths := inputs.paths(first)) is not None:
         return examples.labels_of(paths)
-    # Right and wrong answers, run x N, need no labels; for other arms, missing labels are an error.
+    # Right and wrong answers, run x N, need no labels; other arms are refused without labels.
     name = inputs.name_of_arm(0)
     run = inputs.arrays(name, first)[0]
     if run.ndim == 0 or run.dtype.kind not in "biu":
@@ -167,14 +167,14 @@ def labels_of(labels: Any, first: Any = None) -> Truth:
 
 
 def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
-    """The runs of an arm: those in its files, or in its arrays, which have a name for messages."""
+    """The runs of an arm, from its files or arrays; `name` is its name for messages."""
     if (paths := inputs.paths(arm)) is not None:
         return examples.read_arm(paths, kind, truth)
     return examples.read_arrays(name, inputs.arrays(name, arm), kind, truth)
 
 
 def _on_examples(arms: Sequence[Any], kind: str, truth: Truth | None, *, paired: bool) -> Result:
-    """Arms compared by what their runs say of examples."""
+    """Compare arms by the answers of their runs for examples."""
     read = [arm_of(inputs.name_of_arm(place), arm, kind, truth) for place, arm in enumerate(arms)]
     examples.require_comparable(read, paired=paired)
     found = comparison.compare_all(read, paired=paired)
@@ -192,7 +192,7 @@ def _require_number(arms: Sequence[Any]) -> None:
 
 
 def _result(blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, label: str, scale: float = 1) -> Result:
-    """What was found; one quantity of each pair of arms is drawn."""
+    """The result of comparisons; its plot has one quantity for each pair of arms."""
     pairs = values.get("comparisons", [values])
     rows = [{"a": pair["a"]["name"], "b": pair["b"]["name"], **row} for pair in pairs for row in rows_of(pair)]
     drawn = _drawn(pairs, quantity, label, scale)
@@ -202,7 +202,7 @@ def _result(blocks: Sequence[Block], values: Mapping[str, Any], quantity: str, l
 def _drawn(
     pairs: Sequence[Mapping[str, Any]], quantity: str, label: str, scale: float = 1
 ) -> tuple[str, list[dict[str, Any]]]:
-    """What is drawn of each pair of arms, below what it is called."""
+    """The label of the plot, and the values to plot: one quantity for each pair of arms."""
     rows = []
     for pair in pairs:
         value, low, high = (end and scale * end for end in pair[quantity].values())
@@ -230,7 +230,7 @@ def churn(predictions: Any) -> Result:
     runs, examples = predicted.shape
     if runs < 2:
         raise BadInput("predictions", "", f"found {runs} run", "two or more")
-    # Classes may also be texts or large numbers.
+    # Texts and large numbers name classes, too.
     _, places = np.unique(predicted, return_inverse=True)
     found = pairwise_jackknife(formula.churn(places.reshape(runs, examples).astype(np.int64))).within(0, 1)
     text = f"churn {in_percent(found)}: the share of {examples} examples on which two of {runs} runs differ"
@@ -239,11 +239,11 @@ def churn(predictions: Any) -> Result:
 
 
 def _classes(array: np.ndarray, several: bool) -> np.ndarray:
-    """Predicted classes, [S, N], from classes or scores of one run or several; of one run if there are more arrays."""
+    """Predicted classes, [S, N], from classes or scores of one or more runs; of one run if `several` arrays exist."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise BadInput("predictions", "", "found a number that is not finite", "classes, or finite scores")
-    # Only numbers with fractions are scores: whole numbers in three axes may be the classes of tokens or pixels. One
-    # fraction for each example, such as the output of a sigmoid or a regression, is no class.
+    # Scores must have fractions, since whole numbers in three axes may be the classes of tokens or pixels. A single
+    # fraction for each example, such as the output of a sigmoid or a regression, gives no class.
     scored = array.ndim > 0 and array.dtype.kind == "f" and bool((array != np.floor(array)).any())
     classless = scored and (array.shape[-1] == 1 or max(array.shape) == array.size)
     if array.ndim not in ((2, 3) if scored else (1, 2)) or array.size == 0 or classless:
@@ -253,7 +253,7 @@ def _classes(array: np.ndarray, several: bool) -> np.ndarray:
     if several and len(predicted) > 1:
         allowed = "one run in each: N classes, or N x class scores with fractions"
         raise BadInput("predictions", "", f"found shape {array.shape} in a list of arrays", allowed)
-    # Without labels, only the shape distinguishes run x N from N x run classes, or from scores in whole numbers.
+    # Without labels, only the shape can show N x run classes, or whole-number scores of N examples, instead of run x N.
     if not scored and len(predicted) > predicted.shape[1]:
         what = f"found {array.shape[0]} x {array.shape[1]} whole numbers or texts, with more runs than examples"
         raise BadInput("predictions", "", what, "run x N classes, or a list of arrays, one a run")
@@ -276,7 +276,7 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     """
     of_all = labels_of(labels)
     paths = inputs.paths(predictions) or []
-    if len(paths) == 1:  # keep the scores of one file; the scores of many files may not fit into memory together
+    if len(paths) == 1:  # keep the scores of one file; the scores of many may not fit into memory together
         answers = examples.read_file(paths[0], PREDICTIONS, of_all)
     else:
         answers = arm_of("predictions", predictions, PREDICTIONS, of_all)
@@ -298,17 +298,17 @@ def _measured(answers: Arm, labels: np.ndarray, stream: int) -> list[Row]:
     weights = Apart({}, equal=False)
     groups: dict[str, np.ndarray] = {}
     logits = None if answers.scores is None or answers.entropies is None else _logits(answers.scores)
-    # The logarithm of a probability of 0 has no correlation; rows without a value are left out below.
+    # The logarithm of a probability of 0 has no correlation; rows without a value are left out.
     with np.errstate(invalid="ignore"):
         rows = stability.stability(answers.answers, labels, classes, groups, weights, stream, scores=logits)
     together = [np.arange(answers.runs)]
     rows += stability.of_all_draws(answers.answers, labels, classes, groups, together, rows)
-    # Only the answers of the runs are known, so bit-equality is left out.
+    # Only the answers of the runs are known, not their bits.
     return [row for row in rows if not np.isnan(row[-1].value) and row[0] != BIT_EQUAL]
 
 
 def _logits(scores: np.ndarray) -> np.ndarray:
-    """Scores as logits; if a run has probabilities, all runs as logarithms of these, as correlations need them."""
+    """Scores as logits; if a run has probabilities, all runs as log-probabilities, which can be correlated."""
     kinds = [kind(run) for run in scores]
     if "probabilities" not in kinds:
         return scores

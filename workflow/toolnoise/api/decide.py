@@ -60,14 +60,14 @@ def plan(
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
         spread = decisions.spread_of(paths, inputs.texts(arm), None if sd is None else float(sd), sd_runs)
-    # A number or several, also NumPy's.
+    # One number or several, also from NumPy.
     gains = [] if gain is None else np.atleast_1d(gain).tolist()
     values = decisions.plan(spread, gains, level, power)
     return Result(decisions.as_text(spread, values), values, values["needed"])
 
 
 def _arms(pilot: Any) -> list[Any]:
-    """What may be several arms: a list of paths or of tables, or else one, such as a list of numbers; or none."""
+    """The arms of a pilot: several for a list of paths or tables, else one, such as a list of numbers, or none."""
     if isinstance(pilot, list | tuple) and not (pilot and isinstance(pilot[0], Number)):
         return list(pilot)
     return [] if pilot is None else [pilot]

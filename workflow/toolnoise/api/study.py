@@ -1,6 +1,6 @@
 """`tn.check`: is a training program reproducible? `tn.read_results`: the results of a study.
 
-They import their modules when they are called, because a check also runs in environments that have only NumPy.
+Both import other modules only when called, since a check also runs in environments that have only NumPy.
 """
 
 import shutil
@@ -76,7 +76,7 @@ def check(
 
 @contextmanager
 def _folder(*, keep: bool) -> Iterator[Path]:
-    """A folder for what runs leave; it stays if it is to be kept, also if there is no verdict."""
+    """A folder for the files of the runs; with `keep`, it is not deleted, even if there is no verdict."""
     place = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
     try:
         yield place

@@ -1,6 +1,6 @@
-"""The arguments of a caller (paths, arrays of any library, tables of metrics), and the result of every function.
+"""The arguments of the API (paths, arrays of any library, tables of metrics), and the results that it returns.
 
-The result is a small frozen object, which prints, tabulates, draws and exports itself.
+A result is a small frozen object that can print, tabulate, plot and export itself.
 """
 
 import os
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from toolnoise.comparison.metric_layouts import Asked, Frame
     from toolnoise.stats.estimates import Estimate
 
-# The metrics of a direction: True for all metrics, or their names.
+# The metrics that have a direction: True for all, or their names.
 Directed = bool | str | Sequence[str]
 WANTED = "an array, or something that NumPy makes one of: a tensor, a DataFrame, a list of numbers"
 
 
 def is_path(given: object) -> TypeGuard[str | Path]:
-    """Whether it names a file."""
+    """Whether the argument is a path."""
     return isinstance(given, str | os.PathLike)
 
 
 def paths(given: object) -> list[str] | None:
-    """The paths that an arm is: one, or one a run; None if it is something else."""
+    """The paths of an arm given as one path or a list of paths; None for anything else."""
     several = [given] if is_path(given) else given
     if isinstance(several, list | tuple) and several and all(map(is_path, several)):
         return [os.fspath(one) for one in several]
@@ -42,12 +42,12 @@ def paths(given: object) -> list[str] | None:
 
 
 def name_of_arm(place: int) -> str:
-    """What an arm in memory is called that stands at this place."""
+    """The name of an arm in memory, by its place: arm A, arm B."""
     return f"arm {NAMES[place % len(NAMES)]}"
 
 
 def arrays(name: str, given: object) -> list[np.ndarray]:
-    """The arrays of an arm: one of all its runs, or a list of tensors, one a run."""
+    """The arrays of an arm: one of all its runs, or one per run from a list of arrays."""
     listed = list(given) if isinstance(given, list | tuple) else []
     # A list of numbers, or of lists of them, is one array.
     parts = listed if listed and not isinstance(listed[0], int | float | str | list | tuple) else [given]
@@ -55,8 +55,8 @@ def arrays(name: str, given: object) -> list[np.ndarray]:
 
 
 def array(name: str, given: Any) -> np.ndarray:
-    """NumPy's array of a value of any library; a tensor on a device is copied to the host."""
-    # A PyTorch tensor: NumPy accepts no tensor with a gradient or on a GPU, and has no bfloat16.
+    """A value of any library as a NumPy array; a tensor on a device is copied to the host."""
+    # PyTorch: NumPy does not accept tensors with a gradient or on a GPU, and has no bfloat16.
     if hasattr(given, "detach") and hasattr(given, "cpu"):
         given = given.detach().cpu()
         given = given.float() if str(given.dtype).endswith("bfloat16") else given
@@ -68,7 +68,7 @@ def array(name: str, given: Any) -> np.ndarray:
     try:
         found = np.asarray(given)
         if found.dtype.kind == "U" and isinstance(given, list | tuple):
-            found = np.asarray(given, dtype=object)  # NumPy turns numbers beside texts into texts
+            found = np.asarray(given, dtype=object)  # NumPy would turn numbers beside texts into texts
         if found.dtype == object and hasattr(given, "__dlpack__"):
             found = np.from_dlpack(given)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
@@ -79,7 +79,7 @@ def array(name: str, given: Any) -> np.ndarray:
             return found.astype(str)
         of = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise BadInput(name, "", f"found {type(given).__name__} of {of}", WANTED)
-    # bfloat16 and similar types of ml_dtypes, which JAX and TensorFlow use.
+    # bfloat16 and similar types of ml_dtypes, from JAX and TensorFlow.
     return found.astype(np.float32) if found.dtype.kind == "V" and found.dtype.names is None else found
 
 
@@ -95,12 +95,12 @@ def metric_tables(arms: Sequence[Any]) -> "list[list[str | Frame]]":
 
 
 def called(arm: "Sequence[str | Frame]") -> str:
-    """The paths of an arm, or what its table is called, for messages."""
+    """The paths of an arm, or the name of its table, for messages."""
     return ", ".join(one if isinstance(one, str) else one.path for one in arm)
 
 
 def _table(name: str, given: Any) -> "Frame":
-    """A DataFrame of pandas or polars, a Series with an index that has names, or one number a run."""
+    """The table in a DataFrame of pandas or polars, a Series with a named index, or an array of one number per run."""
     import pandas as pd
 
     from toolnoise.comparison.metric_layouts import Frame
@@ -118,13 +118,13 @@ def _table(name: str, given: Any) -> "Frame":
     if not len(given):
         raise BadInput(name, "", "found nothing", "a line or a number for each run")
     table = of_frame(given)
-    if all(isinstance(name, Number) for name in given):  # columns with numbers have no names
+    if all(isinstance(name, Number) for name in given):  # numbers are not names of columns
         table = table.set_axis([""] * table.shape[1], axis=1)
     return Frame(name, table)
 
 
 def as_pandas(given: Any) -> Any:
-    """A DataFrame of polars as one of pandas; anything else as it is."""
+    """A polars DataFrame as a pandas DataFrame; anything else unchanged."""
     import pandas as pd
 
     return pd.DataFrame(given.to_dict(as_series=False)) if hasattr(given, "write_csv") else given
@@ -147,7 +147,7 @@ def asked_of_tables(
     higher: Directed = False,
     paired: bool = False,
 ) -> "Asked":
-    """What is asked of tables; what contradicts itself is refused."""
+    """The options for tables; contradictory ones are refused."""
     from toolnoise.comparison.metric_layouts import NONE, Asked
 
     if last and best:
@@ -155,7 +155,7 @@ def asked_of_tables(
     if paired and session not in (None, NONE):
         raise BadArgument("paired", "found session, too", "one of them: sessions in both arms are pairs")
     metrics = tuple(dict.fromkeys(texts(metric)))
-    # An empty tuple stands for all metrics.
+    # An empty tuple means all metrics.
     ways = {"lower": lower, "higher": higher}
     named = {way: () if of is True else tuple(texts(of)) if of else None for way, of in ways.items()}
     for way, names in named.items():
@@ -166,16 +166,16 @@ def asked_of_tables(
     return Asked(metrics, by, seed, steps, named["lower"], named["higher"], paired, session)
 
 
-POINTS = 100  # percentage points in a share of 1
-MOST_LINES, WIDEST = 200, 60  # the most values in a picture, and the most letters of a name
+POINTS = 100  # in a share
+MOST_LINES, WIDEST = 200, 60  # values in a plot, and letters of a name
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """A finding. Its text is what the command line prints, its dictionary what `--json` prints.
+    """A result. The command line prints its `text`, and its dictionary with `--json`.
 
-    `rows` are those of its table. `drawn` are the values of its picture, below what they are, and in which unit.
-    `printed` are the tables of the text: lines of cells, the heading first.
+    `rows` are the rows of its table. `drawn` has the label of its plot, with the unit, and the values to plot.
+    `printed` has the tables of the text: rows of cells, the heading first.
     """
 
     text: str
@@ -217,13 +217,13 @@ class Result:
 
 @dataclass(frozen=True, repr=False)
 class Verdict(Result):
-    """What a check or a gate found, and whether it passed."""
+    """The result of a check or a gate, and whether it passed."""
 
     passed: bool = False
 
 
 def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
-    """The numbers in nested values, a line each: those with an interval have its ends."""
+    """The numbers in nested values, one row each, with the ends of their intervals if they have any."""
     rows: list[dict[str, Any]] = []
     for name, value in values.items():
         place = f"{at}.{name}".lstrip(".")
@@ -238,7 +238,7 @@ def rows_of(values: Mapping[str, Any], at: str = "") -> list[dict[str, Any]]:
 
 
 def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | None") -> "Axes":
-    """A dot for each value, with a line for its interval if it has one, below one another, with the first on top."""
+    """Plot a row for each value, the first on top: a dot, and a line for its interval if it has one."""
     from matplotlib import pyplot  # slow to import
 
     from toolnoise.comparison.compared_metrics import shortened
@@ -254,7 +254,7 @@ def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | 
         if None not in (row["low"], row["high"]):
             axes.plot([row["low"], row["high"]], [place, place], color="tab:blue", linewidth=2)
         axes.plot(row["value"], place, "o", color="tab:blue")
-    # Users choose the names: these may be long, and are no formulas.
+    # Names come from users: they may be long, and are not formulas.
     names = [shortened(" ".join(row["quantity"].split()), WIDEST) for row in shown]
     axes.set_yticks(range(len(shown)), names, parse_math=False)
     axes.set_ylim(len(shown) - 0.5, -0.5)
@@ -269,11 +269,11 @@ def plain(estimate: "Estimate") -> dict[str, float | None]:
 
 
 def row_of(metric: str, group: str, estimate: "Estimate") -> Mapping[str, Any]:
-    """A line of a table."""
+    """A row of a table."""
     return {"quantity": metric, "group": group, **plain(estimate)}
 
 
 def in_percent(estimate: "Estimate", unit: str = " %") -> str:
-    """A share with its interval, for people."""
+    """A share and its interval in percent, as text."""
     value, low, high = (POINTS * number for number in estimate)
     return f"{value:.2f}{unit}" + ("" if np.isnan(low) else f" ({low:.2f} to {high:.2f})")

@@ -1,10 +1,10 @@
 """The runs of one method on examples, from any source: predicted classes, right and wrong answers, values, or losses.
 
-A file is `.npy`, `.npz` or CSV, recognised by its first bytes; nothing is ever unpickled. `readings` says what it has;
-here it is brought into the order of the labels, what cannot be true of them is refused, and files of one run each are
-joined. Scores that are never negative and sum to 1 are probabilities, others logits; what is neither has no
-cross-entropy. An `.npz` has one array or one with a name of `STACKS`, or else an array for each run; those named as
-labels are labels. A dump of a study knows what it has.
+A file is `.npy`, `.npz` or CSV, recognised by its first bytes; nothing is ever unpickled. `readings` interprets its
+content. This module puts examples into the order of the labels, refuses runs that do not fit the labels, and joins
+files of one run each. Scores that are never negative and sum to 1 are probabilities. Scores that are neither these nor
+logits (`outputs.kind`) have no cross-entropy. An `.npz` has one array or one with a name of `STACKS`, or else an array
+for each run, and may have labels by name. For a dump of a study, the index has the kind.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from toolnoise.formulas.outputs import Kind, kind
 from toolnoise.stats.draws import Drawn
 
 PREDICTIONS, RIGHTS = "predictions", "rights"
-# By what was asked for. An array of an .npz with one of these names has all runs; the others are then not read.
+# By what is asked for: an array of an .npz with such a name has all runs, and other arrays are not read.
 STACKS = {
     PREDICTIONS: ("logits", "probabilities", "predictions", "scores", "correct"),
     VALUES: ("predictions",),
@@ -39,12 +39,12 @@ STACKS = {
 
 
 class Arm(NamedTuple):
-    """What each run answers for each unit, [S, U]: a class, 1 for right and 0 for wrong, a value, or its loss (`kind`).
+    """The answers of each run, [S, U]: predicted classes, 1 or 0 for right or wrong, values, or losses (`kind`).
 
-    `truth` has the class or the value of each unit, and `lengths` how many units each of N examples has. Of scores,
-    there are the cross-entropies, [S], the number of classes, and `names` of these if the file has them. `bits` has a
-    digest of each run's scores or numbers, `drawn` its draws if they are known. `ids` identify the examples, and
-    `numbers` the runs, if the file does.
+    `truth` has the class or value of each unit, `lengths` the number of units of each example, [N]. Runs with scores
+    also have cross-entropies, [S], and the number of classes, with their `names` if the file has them. `bits` has a
+    digest of each run's scores or numbers, `drawn` the draws of each run if known. `ids` identify the examples and
+    `numbers` the runs, if the file has them.
     """
 
     file: str
@@ -71,21 +71,21 @@ class Arm(NamedTuple):
 
 
 def kind_asked(*, values: bool, losses: bool) -> str | None:
-    """The kind of numbers that options name; None for predictions."""
+    """The kind of numbers that the options choose; None for predictions."""
     if values and losses:
         raise BadArgument("values", "found losses, too", "one of them")
     return VALUES if values else LOSSES if losses else None
 
 
 def require_no_losses(path: str, asked: str | None) -> None:
-    """Refuse to take for predictions what a program left as losses."""
+    """Refuse a file that has the name of a file of losses, unless losses are asked for."""
     if Path(path).name in outcome_files.LOSSES and asked != LOSSES:
         what = "found losses by its name, which are no predictions"
         raise BadInput(path, "", what, "losses, if it is each token's negative log-likelihood; or another name")
 
 
 def labels_of(given: Sequence[str]) -> Truth:
-    """The labels that the first file of an arm has, or the study of a dump; none for right and wrong answers."""
+    """The labels in an arm's first file, or in the study of a dump; none for right and wrong answers."""
     path = naming.files_of(given[0])[0]
     if about := index_of(path):
         _require_outcome(path, about, PREDICTIONS)
@@ -106,7 +106,7 @@ def labels_of(given: Sequence[str]) -> Truth:
 
 
 def data_of(given: Sequence[str]) -> str:
-    """The data set of the study of which the first file of an arm is a dump."""
+    """The path of the prepared data of the study whose dump is the arm's first file."""
     path = naming.files_of(given[0])[0]
     if index_of(path):
         _, dataset, _, _, study = [*Path(path).resolve().parents, *[Path("/")] * 5][:5]
@@ -117,12 +117,12 @@ def data_of(given: Sequence[str]) -> str:
 
 
 def read_arm(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
-    """The runs of an arm, from what was given for it: predictions, values or losses."""
+    """Read an arm's files as runs: predictions, values or losses."""
     paths = [path for pattern in given for path in naming.files_of(pattern)]
     for path in paths if truth and of == PREDICTIONS and truth.alone else ():
         if Path(path).exists() and Path(truth.source).exists() and Path(path).samefile(truth.source):
             raise BadInput(path, "", "found the labels among the runs", "files of predictions")
-    # Scores of many files need not fit into memory together.
+    # Scores are dropped file by file: together they may not fit into memory.
     found = [read_file(path, of, truth)._replace(scores=None) for path in paths]
     name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
     return joined(name, found, naming.run_numbers(paths))
@@ -136,22 +136,22 @@ def read_file(path: str, of: str, truth: Truth | None) -> Arm:
 
 
 def read_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth | None) -> Arm:
-    """The runs in an array, or in one of each run, which are an argument's by this name."""
+    """The runs in one array, or in one array per run; `name` is the argument's name for messages."""
     if of == LOSSES:
         return _arm(name, _of_runs(name, dict(enumerate(values)), of, None), None)
     return joined(name, [_arm(name, _of_argument(name, array, of, truth), truth) for array in values])
 
 
 def _of_argument(name: str, array: np.ndarray, of: str, truth: Truth) -> Reading:
-    if array.dtype.kind == "U" and of == PREDICTIONS and not truth.shape:  # of classes that are texts
+    if array.dtype.kind == "U" and of == PREDICTIONS and not truth.shape:  # classes as texts
         return Reading(np.atleast_2d(array), CLASSES, f"{array.size} texts as predicted classes")
     reading = _of_runs(name, {"": array}, of, truth)
-    # An array of one run has one reading.
+    # An array of one run needs no note: it can be read in one way only.
     return reading._replace(how="") if array.ndim == 1 else reading
 
 
 def joined(name: str, arms: Sequence[Arm], of_files: Sequence[int] | None = None) -> Arm:
-    """The runs of an arm that are one file, or each of several files with these numbers, or arrays."""
+    """One arm from the runs of several files or arrays, in the order of their numbers."""
     first = arms[0]
     if len(arms) == 1:
         return first
@@ -184,13 +184,13 @@ def joined(name: str, arms: Sequence[Arm], of_files: Sequence[int] | None = None
 
 
 def _of_all(arms: Sequence[Arm], part: str) -> list[Any] | None:
-    """What each run of all files has; None if one has it not."""
+    """A property of the runs of all files, joined; None if one file lacks it."""
     of_arms = [getattr(arm, part) for arm in arms]
     return None if any(of_arm is None for of_arm in of_arms) else [of_run for of_arm in of_arms for of_run in of_arm]
 
 
 def _require_same_examples(arm: Arm, other: Arm) -> None:
-    """Refuse runs on other examples, as far as these can be told apart, or that choose among other classes."""
+    """Refuse runs with different examples, by their numbers or ids, or with different classes."""
     if not np.array_equal(arm.lengths, other.lengths):
         words = NUMBERS[arm.kind]
         sizes = [f"{each.lengths.sum()} {words.unit}s of {len(each.lengths)} {words.example}s" for each in (other, arm)]
@@ -212,7 +212,7 @@ def _require_same_examples(arm: Arm, other: Arm) -> None:
 
 
 def require_comparable(arms: Sequence[Arm], *, paired: bool = False) -> None:
-    """Refuse arms on other examples, and pairs that cannot be."""
+    """Refuse arms with different examples, and arms that cannot be paired."""
     for place, arm in enumerate(arms):
         for other in arms[:place]:
             _require_same_examples(other, arm)
@@ -229,14 +229,14 @@ def require_comparable(arms: Sequence[Arm], *, paired: bool = False) -> None:
 
 
 def index_of(path: str | Path) -> dict[str, Any] | None:
-    """The index next to a dump that predict wrote; None of any other file."""
+    """The index beside a dump that `predict` wrote; None for any other file."""
     index = Path(path).with_suffix(".json")
     about = files.read_json(index) if Path(path).suffix == ".npy" and index.is_file() else None
     return about if isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys() else None
 
 
 def _require_outcome(dump: str, about: Mapping[str, Any], of: str) -> None:
-    """Refuse a dump of another kind of outcome."""
+    """Refuse a dump whose outcome is of another kind."""
     left = about.get("outcome", LOGITS)
     if left not in (CLASSIFYING if of == PREDICTIONS else [of]):
         allowed = f"{of}, as in other arms"
@@ -246,7 +246,7 @@ def _require_outcome(dump: str, about: Mapping[str, Any], of: str) -> None:
 
 
 def _dumped(path: str, about: Mapping[str, Any], of: str, truth: Truth | None) -> Arm:
-    """The finished runs of a study's dump, with their draws."""
+    """The runs of a study's dump that did not diverge, with their draws."""
     _require_outcome(path, about, of)
     dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
     about_runs = {"missing": sum(dump.diverged), "drawn": dump.kept_draws}
@@ -263,7 +263,7 @@ def _dumped(path: str, about: Mapping[str, Any], of: str, truth: Truth | None) -
 
 
 def _of_runs(path: str, runs: Mapping[Any, np.ndarray], of: str, truth: Truth | None) -> Reading:
-    """How an array of all runs is read, or one of each, by their names."""
+    """The reading of one array of all runs, or of one array per run, by name."""
     values, (first, *others) = list(runs.values()), runs
     name = "" if others else first
     if of == LOSSES:
@@ -280,7 +280,7 @@ def _of_runs(path: str, runs: Mapping[Any, np.ndarray], of: str, truth: Truth | 
 
 
 def _reading(path: str, of: str, truth: Truth | None) -> Reading:
-    """How a file is read, with the examples in the order of its own ids."""
+    """The reading of a file, its examples in the order of their ids."""
     zipped = table_files.is_zipped(path)
     if not zipped and not table_files.is_array(path):
         return _of_table(path, of, truth)
@@ -308,7 +308,7 @@ def _reading(path: str, of: str, truth: Truth | None) -> Reading:
 
 
 def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
-    """How a CSV file is read."""
+    """The reading of a CSV file."""
     if of == LOSSES:
         raise BadInput(path, "", "found no array", ".npy or .npz with the losses of tokens")
     if of == VALUES:
@@ -326,7 +326,7 @@ def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
 
 
 def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:
-    """The losses of the one run in a file, with their padding and without."""
+    """The losses of the one run in a file: as an array with padding, and as an arm without."""
     zipped = table_files.is_zipped(path)
     runs = _runs_of(path, arrays.read_npz(path), LOSSES, 4) if zipped else {"": arrays.read_npy(path)}
     runs = readings.losses_of_runs(path, list(runs.values()))
@@ -336,7 +336,7 @@ def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:
 
 
 def _runs_of(path: str, named: Mapping[str, np.ndarray], of: str, most: int) -> dict[str, np.ndarray]:
-    """The one array of an .npz that has all runs, or an array for each run, of so many axes at most, by its number."""
+    """The array of an .npz with all runs, or its arrays of one run each, of at most `most` axes, by their numbers."""
     stack = [name for name in named if name in STACKS[of]]
     runs = [name for name in named if role_of(name) != "label" and not table_files.identifies(name)]
     if len(stack) == 1 or len(runs) == 1:
@@ -349,7 +349,7 @@ def _runs_of(path: str, named: Mapping[str, np.ndarray], of: str, most: int) -> 
 
 
 def _ordered(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """The values of each run, of one unit or several of each example, with the examples in this order."""
+    """Each run's values with the examples in this order; an example may have several units."""
     if np.array_equal(order, np.arange(len(order))):  # no copy
         return values
     return values.reshape(len(values), len(order), -1)[:, order].reshape(values.shape)
@@ -360,14 +360,14 @@ def _lengths(truth: Truth) -> np.ndarray:
 
 
 def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
-    """What was read, in the order of the labels."""
+    """The arm of a reading, its examples in the order of the labels."""
     values, given, ids = reading.array, reading.labels, reading.ids
     if ids is not None and truth is not None and truth.ids is not None:
         order = table_files.matched(path, ids, truth.source, truth.ids)
         values, given, ids = _ordered(values, order), None if given is None else given[order], truth.ids
     lengths = _lengths(truth) if reading.lengths is None else reading.lengths
     outcome = reading.what if truth is None else truth.outcome
-    # A dump says itself what it has.
+    # A reading of a dump has no `how`: its index has the kind.
     notes = (f"read {escaped(' '.join(reading.how.split()))}",) if reading.how else ()
     arm = Arm(
         path,
@@ -400,7 +400,7 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
 
 
 def _of_scores(arm: Arm, name: str, truth: Truth) -> Arm:
-    """The classes of scores, [S, N, C], and their cross-entropies."""
+    """Predicted classes and cross-entropies from scores, [S, N, C]."""
     path, values, classes = arm.file, arm.answers, arm.answers.shape[2]
     if truth.codes is not None:
         allowed = f"whole numbers: the places of the classes in {path}"
@@ -420,7 +420,7 @@ def _of_scores(arm: Arm, name: str, truth: Truth) -> Arm:
 
 
 def _coded(path: str, values: np.ndarray, truth: Truth, what: str) -> np.ndarray:
-    """Classes as numbers: those of the labels if they are texts."""
+    """Classes as numbers; classes that are texts get the numbers of the labels."""
     texts = values.dtype.kind == "U"
     if texts != (truth.codes is not None):
         value = repr(table_files.a_text(values)) if texts else values.flat[0]
@@ -434,9 +434,9 @@ def _coded(path: str, values: np.ndarray, truth: Truth, what: str) -> np.ndarray
 
 
 def _require_labels_among(path: str, predicted: np.ndarray, truth: Truth) -> None:
-    """Refuse predicted classes that are counted or named differently from the labels.
+    """Refuse predicted classes whose numbering or names differ from the labels'.
 
-    No label is predicted; or all classes lie to one side, and more answers are right if the labels are moved there.
+    They differ if no label is predicted, or if the range of classes is shifted and shifted labels fit more answers.
     """
     seen, labels = np.unique(predicted), np.unique(truth.answers)
     step = int(seen[0]) - int(labels[0])
@@ -455,7 +455,7 @@ def _require_labels_among(path: str, predicted: np.ndarray, truth: Truth) -> Non
 
 
 def _kind(path: str, name: str, values: np.ndarray) -> Kind:
-    """The kind of the scores of all runs, which the name of their array must not contradict."""
+    """The kind of all runs' scores; an array's name that contradicts it is refused."""
     kinds = {kind(run) for run in values}
     of_all: Kind = kinds.pop() if len(kinds) == 1 else "neither"
     if (name == "logits" and of_all == "probabilities") or (name == "probabilities" and of_all != "probabilities"):
@@ -464,7 +464,7 @@ def _kind(path: str, name: str, values: np.ndarray) -> Kind:
 
 
 def _entropies(values: np.ndarray, labels: np.ndarray, scores: Kind) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """The cross-entropy of each run, and what was done to get it; None where there is none."""
+    """The cross-entropy of each run, or None where it is undefined, and notes on it."""
     if scores == "neither":
         return None, ("no cross-entropy, since the scores are neither logits nor probabilities that sum to 1",)
     if scores == "logits":

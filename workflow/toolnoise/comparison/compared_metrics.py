@@ -1,8 +1,8 @@
-"""Arms compared by the metrics of their runs, and what `toolnoise compare` prints of them.
+"""Compare arms by the metrics of their runs, and format the comparison for `toolnoise compare`.
 
-Runs of two arms with one seed are a pair. Student's test of pairs, the partly paired one or Welch's follows from which
-seeds both arms have. Where sessions are known, the mean of an arm's runs in one takes the place of a run, and sessions
-that of seeds. P-values are adjusted by Holm over all metrics and all pairs of arms that are tested.
+Runs of two arms with the same seed are a pair. The seeds that both arms have decide between Student's paired test, the
+partly paired test and Welch's. If sessions are known, the mean of an arm's runs in a session replaces the run, and the
+session the seed. P-values are adjusted by Holm's method over all metrics and all pairs of arms that are tested.
 """
 
 import itertools
@@ -24,10 +24,10 @@ from toolnoise.comparison.naming import Metric
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, sd_chi2
 from toolnoise.stats.significance import Result
 
-PREVIOUS = "previous"  # in place of an arm: the one before, in the order of the table
-RUN_ID = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{8}")  # in names that loggers give: no two runs have one
-ROUNDING = 1e-12  # of the largest number: closer differences are equal but for the rounding of decimals
-WIDEST = 20  # letters of a heading
+PREVIOUS = "previous"  # in place of an arm's name: the arm before, in the order of the table
+RUN_ID = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{8}")  # in names given by loggers: unique to a run
+ROUNDING = 1e-12  # relative to the largest number: smaller differences come from rounded decimals
+WIDEST = 20  # letters in a heading
 
 
 def compare(runs: Runs, against: str | None = None) -> list[Compared]:
@@ -67,7 +67,7 @@ def _contents(runs: Runs) -> dict[str, list[tuple[str, str | None, tuple[float, 
 
 
 def _runs_in_both(a: Sequence[tuple], b: Sequence[tuple]) -> int:
-    """How many runs stand in both arms, with equal numbers: by their ids, or if all runs of an arm do.
+    """The number of runs that are in both arms: equal by id and numbers, or all runs of the smaller arm.
 
     Some numbers may agree by chance, such as accuracies in whole percent. Seeds, if they are known, must agree, too.
     """
@@ -79,7 +79,7 @@ def _runs_in_both(a: Sequence[tuple], b: Sequence[tuple]) -> int:
 
 
 def plan_of(a: pd.DataFrame, b: pd.DataFrame) -> Design:
-    """How two arms can be compared: runs of one session, or else of one seed, are one draw, others have their own."""
+    """The design for two arms: runs of one session, or else of one seed, are one draw; others are their own draw."""
     numbers: dict[object, int] = {}
     units = []
     for side, of in enumerate((a, b)):
@@ -90,21 +90,21 @@ def plan_of(a: pd.DataFrame, b: pd.DataFrame) -> Design:
 
 
 def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
-    """The test of two arms' numbers; pairs of which all differences are equal have none."""
+    """The test of two arms' numbers; there is none if all paired differences are equal."""
     if plan.way == "paired":
         of_a, of_b = plan.means(a, b)
         differences = of_b - of_a
         if np.ptp(differences) <= ROUNDING * max(np.abs(of_a).max(), np.abs(of_b).max()):
             return Result(np.nan, np.nan, Estimate(float(differences.mean())))
-    # What the smallest difference of a metric is, is not known.
+    # The smallest possible difference of a metric is not known.
     return two_arms.difference(plan, a, b, np.nan)
 
 
 def _arm(name: str, of_runs: np.ndarray, of_sessions: np.ndarray | None, way: Way) -> Compared:
-    """An arm's runs that have the metric; with sessions, the mean and the SD are those of the sessions' means."""
+    """The runs of an arm that have the metric; with sessions, mean and SD are computed over the sessions' means."""
     units = of_runs if of_sessions is None else of_sessions
     mean, sd = mean_t(units, np.nan), sd_chi2(units, np.nan)
-    if way == "no sessions":  # runs that share a session say nothing about others
+    if way == "no sessions":  # runs of one session show nothing about other sessions
         mean, sd = Estimate(mean.value), Estimate(sd.value)
     n_sessions = None if of_sessions is None else len(of_sessions)
     return Compared(name=name, n_runs=len(of_runs), n_sessions=n_sessions, mean=mean, sd=sd)
@@ -113,10 +113,10 @@ def _arm(name: str, of_runs: np.ndarray, of_sessions: np.ndarray | None, way: Wa
 def _compared(
     metric: Metric, name_a: str, name_b: str, of_a: pd.DataFrame, of_b: pd.DataFrame, same: int, no_sessions: bool
 ) -> Compared:
-    """Two arms by one metric. `n_pairs` seeds or sessions are in both, or runs that a user calls pairs (`pairs_are`).
+    """Compare two arms by one metric.
 
-    `probability_of_improvement` counts what is better, whichever way that is. If that is not known, `lower_is_better`
-    is None, and what is higher counts as `probability_of_higher`.
+    `n_pairs` is the number of seeds, sessions or paired runs (`pairs_are`) in both arms. If the direction of the metric
+    is unknown, `lower_is_better` is None, and `probability_of_higher` replaces `probability_of_improvement`.
     """
     a, b = of_a["value"].to_numpy(), of_b["value"].to_numpy()
     plan, in_sessions = plan_of(of_a, of_b), of_a["session"].notna().any()
@@ -152,13 +152,13 @@ def _compared(
 
 
 def as_json(runs: Runs, found: Sequence[Compared]) -> dict[str, Any]:
-    """The comparison for programs: in the metrics' own unit, undefined values are null."""
+    """The comparison as plain values in the metrics' own units; undefined values are None."""
     each = [comparison_text.plain(one) | {"over": over(one), "verdict": " ".join(sentences(one))} for one in found]
     return {"read": runs.described, "tests": tests(found), "comparisons": each}
 
 
 def block(runs: Runs, found: Sequence[Compared]) -> Block:
-    """The comparison for people; of more than two arms, winners come first."""
+    """The comparison as printed; for more than two arms, comparisons with a winner come first."""
     if len({(each.a.name, each.b.name) for each in found}) == 1:
         verdicts, rows = [" ".join(sentences(each)) for each in found], _of_two_arms(found)
     else:
@@ -173,17 +173,17 @@ def block(runs: Runs, found: Sequence[Compared]) -> Block:
 
 
 def _beats(found: Compared) -> Estimate:
-    """How often a run of B is better, or higher where that is not known."""
+    """The probability that a run of B is better; higher, if the direction is not known."""
     return found.probability_of_higher if found.lower_is_better is None else found.probability_of_improvement
 
 
 def tests(found: Sequence[Compared]) -> int:
-    """How many p-values there are, over which Holm's method adjusts."""
+    """The number of p-values that Holm's method adjusts."""
     return sum(not math.isnan(each.pvalue) for each in found)
 
 
 def over(found: Compared) -> str:
-    """What the intervals are about."""
+    """The unit that the intervals are over."""
     if found.way == "paired":
         return f"{found.n_pairs} paired {found.pairs_are}"
     if found.way in UNTESTED:
@@ -192,7 +192,7 @@ def over(found: Compared) -> str:
 
 
 def _of_two_arms(found: Sequence[Compared]) -> list[Row]:
-    """Some lines a metric."""
+    """The table of two arms, a few lines per metric."""
     a, b = (shortened(arm.name, WIDEST) for arm in (found[0].a, found[0].b))
     rows = [("", a, b, f"{b} - {a}", "95 % CI", "over")]
     for each in found:
@@ -214,7 +214,7 @@ def _of_two_arms(found: Sequence[Compared]) -> list[Row]:
 
 
 def _of_several_arms(found: Sequence[Compared]) -> list[Row]:
-    """A line a comparison."""
+    """The table of several arms, a line per comparison."""
     rows = [("", "", "mean of the first", "of the second", "difference", "95 % CI", "p", "by Holm")]
     for each in found:
         arms = f"{shortened(each.a.name, WIDEST)} to {shortened(each.b.name, WIDEST)}"
@@ -225,7 +225,7 @@ def _of_several_arms(found: Sequence[Compared]) -> list[Row]:
 
 
 def _weighing(found: Compared) -> list[str]:
-    """How runs enter the means and their difference, where not each of them weighs alike."""
+    """Notes on weights if not all runs weigh the same."""
     said = [
         f"{arm.name}: {counted(arm.n_runs, 'run')} in {counted(arm.n_sessions, 'session')}, averaged."
         for arm in (found.a, found.b)
@@ -237,12 +237,12 @@ def _weighing(found: Compared) -> list[str]:
 
 
 def shortened(name: str, most: int) -> str:
-    """A name of so many letters at most."""
+    """A name shortened to at most this many letters."""
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
 def sentences(found: Compared) -> list[str]:
-    """The verdict as a paper prints it, and how often a run of the better arm beats one of the other."""
+    """The verdict as a paper prints it, and how often a run of the better arm beats a run of the other."""
     a, b, name = found.a, found.b, found.metric
     difference, unit = found.difference, f" {found.unit}" if found.unit else ""
     value = rounded_text(difference.value, comparison_text.decimals_of_line(1, difference, a.mean, b.mean), "+")

@@ -1,10 +1,9 @@
-"""Is B better than A by their evaluation logs, and for what else does that hold? The numbers that `compare` prints.
+"""Is B better than A by their evaluation logs, and over which draws does that hold? The numbers that `compare` prints.
 
-Both arms are held against each other on the questions that every run of both has. Questions are matched by name, and by
-content where logs have it: under one name, other documents are other questions. Differences are B - A. Each question
-counts once, whatever its samples, and each run counts the same; runs of an arm whose scores and answers are all equal
-are one. Churn is how often answers as texts differ: between the arms, between runs of an arm, and between samples of a
-run.
+Both arms are compared on the questions that every run of both has. Questions are matched by name, and by content if
+logs have it: different documents with one name are different questions. Differences are B - A. Each question counts
+once, whatever its number of samples, and each run counts the same. Runs of an arm with all scores and answers equal are
+one. Churn is the share of answers (texts) that differ: between the arms, runs of an arm, or samples of a run.
 """
 
 import math
@@ -27,30 +26,30 @@ from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 
 Way = Literal["paired", "independent", "two runs", "one run", "same runs"]
-# Ways in which intervals are about these runs alone.
+# Designs whose intervals cover these runs alone.
 OF_THESE_RUNS: tuple[Way, ...] = ("two runs", "one run", "same runs")
 ASSUMED = {
     "independent": ["Assumed: every run has a seed of its own (not paired)."],
     "paired": ["Paired: run s of both has the same seed."],
 }
-LEAST_SHARE = 0.5  # of all questions, both arms must have
+LEAST_SHARE = 0.5  # the share of questions that both arms must have
 
 
 def compare_all(arms: Sequence[Log], cluster: str | None = None, *, paired: bool = False) -> list[Compared]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
-    Log of paired arms share their seeds in turn.
+    If arms are paired, run s of each arm has the same seed.
     """
     named = zip(NAMES[1:], arms[1:], strict=False)
     return adjusted([_compare(arms[0], other, name, cluster, paired=paired) for name, other in named])
 
 
 def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: bool) -> Compared:
-    """Two arms: `difference` is over all draws that there are enough of.
+    """Compare two arms; the interval of `difference` is over questions, and over runs if there are enough.
 
-    `way` says whether runs are: "one run" an arm is not, nor are "two runs" that are no pairs (`designs.FEWEST`). Of
-    paired arms, `n_pairs` counts pairs; those with an equal run are one. Groups are the values of `cluster`; without
-    it, each question is one. `shares` says that scores lie from 0 to 1.
+    "one run" per arm is not enough, nor are "two runs" that are no pairs (`way`, `designs.FEWEST`). `n_pairs` is the
+    number of pairs in paired arms; pairs with an equal run are one. Groups are the values of `cluster`; without it,
+    each question is a group. `shares` is true if all scores are from 0 to 1.
     """
     contents = [_contents(arm) for arm in (first, other)]
     samples, lengths, left_out, unscored = align(first, other, cluster)
@@ -60,7 +59,7 @@ def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: 
     fewest = min(map(len, scores))
     way = "one run" if fewest < 2 else "paired" if paired else "independent"
     way = "two runs" if way == "independent" and fewest < designs.FEWEST else way
-    # One log twice is said by its scores: both are equal on every question.
+    # The same log given twice shows in the scores: they are equal on every question.
     same = designs.copied_runs(*contents, len(set(min(contents, key=len))))
     way = "same runs" if same else way
     alone = way in OF_THESE_RUNS
@@ -104,7 +103,8 @@ def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: 
 def align(a: Log, b: Log, cluster: str | None) -> tuple[pd.DataFrame, np.ndarray, int, int]:
     """The samples of both arms on the questions that all runs have; `arm`, `run` and `question` are places.
 
-    Questions of a group stand together: so many are alike in turn. So many are left out, and samples have no score.
+    Questions of a group are consecutive. Also returns the sizes of the groups, and the numbers of questions left out
+    and of samples without a score.
     """
     table = pd.concat([of.samples.assign(arm=arm) for arm, of in enumerate((a, b))], ignore_index=True)
     scored = table[table["score"].notna()]
@@ -113,7 +113,7 @@ def align(a: Log, b: Log, cluster: str | None) -> tuple[pd.DataFrame, np.ndarray
     of_questions = scored.groupby("question", sort=False)
     runs = scored.drop_duplicates(["question", "arm", "run"]).groupby("question", sort=False).size()
     in_all = runs == sum(of.samples["run"].nunique() for of in (a, b))
-    # Under one name, all runs must mean the same.
+    # A question's name must stand for the same question in all runs.
     shared = in_all & (of_questions["content"].nunique() < 2)
     if shared.sum() < LEAST_SHARE * len(shared) or shared.sum() < 2:
         what, wanted = (
@@ -135,7 +135,7 @@ def align(a: Log, b: Log, cluster: str | None) -> tuple[pd.DataFrame, np.ndarray
 
 
 def _require_once(arm: Log, scored: pd.DataFrame) -> None:
-    """Refuse a run without a score, and a sample of a question that is there twice."""
+    """Refuse a run without a score, and a sample that occurs twice."""
     if scored["run"].nunique() < arm.samples["run"].nunique():
         raise BadInput(arm.file, "", "found no sample with a score", "a log with scores")
     sizes = scored.groupby(["run", "question", "sample"]).size()
@@ -147,7 +147,7 @@ def _require_once(arm: Log, scored: pd.DataFrame) -> None:
 
 
 def _groups(a: Log, b: Log, scored: pd.DataFrame) -> pd.Series:
-    """The group of each question, which all runs agree on."""
+    """The group of each question; runs that disagree on it are refused."""
     of_questions = scored.groupby("question", sort=False)["cluster"]
     counts = of_questions.nunique()
     if counts.max() > 1:
@@ -170,9 +170,9 @@ def _scores(samples: pd.DataFrame) -> np.ndarray:
 def _of_draws(
     scores: Sequence[np.ndarray], contents: Sequence[Sequence[Hashable]], *, paired: bool
 ) -> list[np.ndarray]:
-    """The mean scores of each draw, with equal runs once: of paired runs, one with an equal run in it."""
+    """The mean scores of each draw, [D, Q]; equal runs count once, and so do pairs with an equal run."""
     drawn = [designs.assumed(len(of), paired=paired) for of in contents]
-    # Log of two arms may agree by chance, so they are never taken for one.
+    # Logs of two arms may agree by chance, so they are never counted as one run.
     named = [(arm, content) for arm, of in enumerate(contents) for content in of]
     units = np.split(draws.merged(np.concatenate(draws.units(*drawn)), named), [len(contents[0])])
     found = []
@@ -183,13 +183,13 @@ def _of_draws(
 
 
 def _contents(arm: Log) -> list[Hashable]:
-    """What each run has, by which equal runs are known."""
+    """The content of each run, by which equal runs are recognised."""
     of_runs = arm.samples.groupby("run")[["question", "sample", "score", "answer"]]
     return [frozenset(of.itertuples(index=False, name=None)) for _, of in of_runs]
 
 
 def _arm(name: str, runs: Log, samples: pd.DataFrame, scores: np.ndarray, lengths: np.ndarray) -> Compared:
-    """One side alone: its different runs, the fewest and the most samples of a question in a run, the mean score.
+    """One arm: its distinct runs, the fewest and most samples of a question in a run, and the mean score.
 
     Churn is the share of answers that differ between two runs, and between two samples of a run.
     """
@@ -197,7 +197,7 @@ def _arm(name: str, runs: Log, samples: pd.DataFrame, scores: np.ndarray, length
     of_runs = of_samples = None
     n_runs = len(counts.index.unique("run"))
     if _has_answers(samples):
-        # Of each question: its samples, the pairs of them within a run, and how many pairs agree.
+        # For each question: samples, pairs of samples within a run, and pairs that agree.
         total, within = ((counts**power).groupby("question").sum() for power in (1, 2))
         equal, equal_within = _equal_pairs(samples, []), _equal_pairs(samples, ["run"])
         if n_runs > 1:
@@ -217,12 +217,12 @@ def _arm(name: str, runs: Log, samples: pd.DataFrame, scores: np.ndarray, length
 
 
 def _equal_pairs(samples: pd.DataFrame, within: list[str]) -> pd.Series:
-    """How many ordered pairs of samples of each question agree, each with itself, too: in all, or within runs."""
+    """The number of ordered pairs of samples that agree, per question, self-pairs included: in all, or within runs."""
     return (samples.groupby(["question", *within, "answer"]).size() ** 2).groupby("question").sum()
 
 
 def _churn_of_arms(a: pd.DataFrame, b: pd.DataFrame) -> np.ndarray:
-    """The share of pairs of a sample of A and one of B whose answers differ, of each question."""
+    """Per question, the share of pairs (a sample of A, a sample of B) whose answers differ."""
     of_a, of_b = (arm.groupby(["question", "answer"]).size() for arm in (a, b))
     equal = of_a.mul(of_b, fill_value=0).groupby("question").sum()
     return (1 - equal / (of_a.groupby("question").sum() * of_b.groupby("question").sum())).to_numpy()
@@ -237,13 +237,13 @@ def _share(of_questions: np.ndarray, lengths: np.ndarray) -> Estimate:
     share, error, freedom = mean_error(of_questions, lengths)
     if error:
         return t_interval(share, error, freedom).within(0, 1)
-    # Where all questions are alike, another one need not be.
+    # If all questions have the same share, another question may still differ.
     reach = equal_reach(len(lengths), 1)
     return Estimate(share, share - reach, share + reach).within(0, 1)
 
 
 def _notes(arms: Mapping[str, Log], contents: Sequence[Sequence[Hashable]]) -> list[str]:
-    """Which runs are equal, and how files were read, as sentences."""
+    """Sentences on equal runs and on how files were read."""
     notes = []
     for (name, arm), of_runs in zip(arms.items(), contents, strict=True):
         answered = bool(arm.samples["answer"].notna().any())
@@ -255,14 +255,14 @@ def _notes(arms: Mapping[str, Log], contents: Sequence[Sequence[Hashable]]) -> l
 
 
 def as_json(comparisons: Sequence[Compared]) -> dict[str, Any]:
-    """The comparison for programs: scores in their own unit, shares as fractions, undefined values null."""
+    """The comparison as plain values: scores in their own unit, shares as fractions, None for undefined values."""
     return comparison_text.records(
         [(comparison_text.plain(each), _over(each), _sentences(each)) for each in comparisons]
     )
 
 
 def blocks(comparisons: Sequence[Compared]) -> list[Block]:
-    """The comparisons for people."""
+    """The comparisons as printed."""
     return [_block(each, len(comparisons)) for each in comparisons]
 
 
@@ -299,7 +299,7 @@ def _block(found: Compared, tests: int) -> Block:
 
 
 def _over(found: Compared) -> str:
-    """What the interval of the difference is over."""
+    """The draws that the interval of the difference covers."""
     return _questions(found) if found.way in OF_THESE_RUNS else f"{_runs(found)}, {_questions(found)}"
 
 

@@ -1,13 +1,13 @@
 """Is B better than A on examples, and what changes if B replaces A? The numbers that `toolnoise compare` prints.
 
 Runs are judged by accuracy, by the errors of a regression, or by the losses of tokens. Differences are B - A and ratios
-B / A. What is independent, and whether arms are paired, follows from the draws of their runs (toolnoise.stats.draws).
-Intervals over draws cover what training again would give on these examples. One over examples covers what these runs
-would show on other examples of the same kind, and one is over both (`crossed`). Arms that are one draw have that over
-examples alone.
+B / A. The draws of the runs decide what is independent and whether arms are paired (toolnoise.stats.draws). Intervals
+over draws cover the results of training again, on these examples. An interval over examples covers the results of these
+runs on other examples of the same kind, and one interval is over both (`crossed`). If an arm is a single draw, only the
+interval over examples exists.
 
-The loss of a run is the mean over its tokens, its perplexity the exponential of that: a difference of losses is the
-logarithm of a ratio of perplexities, and so are its bounds.
+The loss of a run is the mean over its tokens, its perplexity the exponential of the loss. So a difference of losses is
+the logarithm of a ratio of perplexities, and so are its bounds.
 """
 
 from collections.abc import Hashable, Sequence
@@ -39,9 +39,9 @@ from toolnoise.stats.significance import Result
 
 
 class ArmRuns(NamedTuple):
-    """An arm's runs: each unit judged, [S, U], as right or by its error or loss; the mean of that, [S].
+    """An arm's runs: each unit's judgement, [S, U] (right, error or loss), and its mean per run, [S].
 
-    `contents` is that by which equal runs are known.
+    Runs with equal `contents` count as one run.
     """
 
     name: str
@@ -58,17 +58,17 @@ class ArmRuns(NamedTuple):
 
     @property
     def step(self) -> float:
-        """The smallest difference of two scores: that of a rate."""
+        """The smallest possible difference of two accuracies; NaN for values and losses."""
         return np.nan if self.arm.kind in NUMBERS else 1 / self.judged.shape[1]
 
 
 def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Compared]:
     """Compare each arm with the first; p-values are also adjusted by Holm.
 
-    Of `paired` runs whose draws are not known, run s of every arm has the same.
+    If runs are `paired` and their draws unknown, run s of every arm has the same draws.
 
-    Besides what `two_arms.of_units` finds: `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are
-    the sources for which their runs have the same draw.
+    In addition to the results of `two_arms.of_units`: `n_draws` of the `n_draws_each` draws are in both arms, and
+    `same_draws` are the sources for which runs of both arms have the same draw.
     """
     arms = _judged_alike(arms)
     sides = [side(name, arm, paired=paired) for name, arm in zip(NAMES, arms, strict=False)]
@@ -76,7 +76,7 @@ def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Compared]:
 
 
 def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
-    """The arms; if one of them says only which answers are right, all do."""
+    """The arms; if one has only right and wrong answers, all are reduced to such answers."""
     if not any(arm.kind == RIGHTS for arm in arms):
         return arms
     ones = np.ones(arms[0].answers.shape[1], np.int64)
@@ -87,9 +87,9 @@ def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
 
 
 def side(name: str, arm: Arm, *, paired: bool = False) -> ArmRuns:
-    """An arm by its name; runs whose draws are not known may be paired."""
+    """An arm's runs, judged; runs whose draws are not known may be paired."""
     drawn = designs.assumed(arm.runs, paired=paired) if arm.drawn is None else arm.drawn
-    # Predictions alone may agree by chance on an easy test set, so runs of two arms are never taken for one by them.
+    # Predictions may agree by chance on an easy test set, so equal predictions do not make runs of two arms equal.
     contents = list(arm.bits or [(name, run.tobytes()) for run in arm.answers])
     if arm.kind in NUMBERS:
         judged = arm.answers if arm.truth is None else np.abs(arm.answers - arm.truth)
@@ -99,10 +99,10 @@ def side(name: str, arm: Arm, *, paired: bool = False) -> ArmRuns:
 
 
 def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
-    """How two arms can be compared, by the draws of their runs, and the test of their scores."""
+    """The design for two arms, from the draws of their runs, and the test of their scores."""
     numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
     plan = designs.design(*np.split(numbers, [len(a.scores)]))
-    # Equal runs of cells whose draws are known are a finding, and so are arms that are equal for sure.
+    # If draws are known, equal runs are a result, and so are bit-equal arms.
     unknown = a.arm.drawn is b.arm.drawn is None and set(a.contents) != set(b.contents)
     if unknown and runs_in_both(a, b):
         plan = plan._replace(way="same runs")
@@ -110,7 +110,7 @@ def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
 
 
 def runs_in_both(a: ArmRuns, b: ArmRuns) -> int:
-    """How many runs stand in both arms: bit by bit, or all runs of an arm by their predictions."""
+    """The number of runs in both arms: bit-equal runs, or, by predictions, all runs of the smaller arm."""
     if a.arm.bits and b.arm.bits:
         return designs.equal_runs(a.contents, b.contents)
     of_a, of_b = ([run.tobytes() for run in each.arm.answers] for each in (a, b))
@@ -118,7 +118,7 @@ def runs_in_both(a: ArmRuns, b: ArmRuns) -> int:
 
 
 def _step(a: ArmRuns, b: ArmRuns) -> float:
-    """The smallest difference; equal differences leave no doubt if both arms are the same runs bit by bit."""
+    """The smallest possible difference; 0 if both arms have bit-equal runs."""
     return 0.0 if set(a.contents) == set(b.contents) else a.step
 
 
@@ -152,7 +152,7 @@ def _compare(a: ArmRuns, b: ArmRuns, *, paired: bool) -> Compared:
 
 
 def _further(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
-    """What is measured of predicted classes, or of right and wrong answers, besides accuracy."""
+    """The measures of classification besides accuracy."""
     entropies, predicted = (a.arm.entropies, b.arm.entropies), (a.arm.answers, b.arm.answers)
     scored = entropies[0] is not None and entropies[1] is not None
     churns = plan.of_pairs(*map(pairwise_churn, predicted))
@@ -176,7 +176,7 @@ def _further(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
 def _further_of_numbers(
     plan: Design, a: ArmRuns, b: ArmRuns, effect: Estimate, over_examples: Estimate
 ) -> dict[str, Estimate | None]:
-    """What is measured of values and losses besides their mean."""
+    """The measures of values and losses besides their mean."""
     of_losses, step = a.arm.kind == LOSSES, _step(a, b)
     apart = np.array([np.abs(b.arm.answers - run).mean(axis=1) for run in a.arm.answers])
     other, same = between_arms(plan, apart, step, np.inf)
@@ -190,7 +190,7 @@ def _further_of_numbers(
 
 
 def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
-    """The share of examples of which every label is right, and its difference over runs and over examples."""
+    """The share of examples with every label right, and its difference over runs and over examples."""
     units = int(a.arm.lengths[0])
     whole_a, whole_b = (each.judged.reshape(len(each.judged), -1, units).all(axis=2) for each in (a, b))
     test = difference(plan, whole_a.mean(axis=1), whole_b.mean(axis=1), _step(a, b) * units)
@@ -201,7 +201,7 @@ def _exact_match(plan: Design, a: ArmRuns, b: ArmRuns) -> dict[str, Any]:
 
 
 def _arm(of: ArmRuns) -> Compared:
-    """One side alone: the mean and the SD over draws of accuracies, mean absolute errors or mean losses, and others."""
+    """One arm: mean and SD over draws of its score, and its further measures."""
     arm, unit_of, units = of.arm, of.unit_of, np.unique(of.unit_of)
 
     def mean(values: np.ndarray, step: float) -> Estimate:
@@ -223,7 +223,7 @@ def _arm(of: ArmRuns) -> Compared:
     else:
         found, largest = found.within(0, 1), METRICS["accuracy_sd"].range
         churn, sd = pairwise_churn(arm.answers), sd.within(*largest)
-        # Runs of a draw that are all equal bit by bit are equal for sure.
+        # If all runs of each draw are bit-equal, their SD is exactly 0.
         step = 0.0 if len(set(of.contents)) == len(units) else of.step
         further = {
             "accuracy_sd_same_draw": sd_same_draw(of, step).within(*largest),
@@ -246,7 +246,7 @@ def _arm(of: ArmRuns) -> Compared:
 
 
 def sd_same_draw(of: ArmRuns, step: float) -> Estimate:
-    """The SD of runs of the same draw, from all draws that have several."""
+    """The SD among runs of the same draw, from all draws with several runs."""
     of_draws = [of.scores[runs] for runs in draws.members(of.unit_of) if len(runs) > 1]
     freedom = sum(len(scores) - 1 for scores in of_draws)
     if not freedom:
@@ -265,7 +265,7 @@ def _exponential(estimate: Estimate) -> Estimate:
 
 
 def notes(a: ArmRuns, b: ArmRuns, *, paired: bool) -> list[str]:
-    """What was seen or assumed about the runs, as sentences."""
+    """Sentences on what was observed or assumed about the runs."""
     notes = []
     for of in (a, b):
         notes += comparison_text.counted_once(

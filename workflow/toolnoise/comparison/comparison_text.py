@@ -1,4 +1,4 @@
-"""What `toolnoise compare` prints: verdicts, then the numbers of each comparison, then what they are of."""
+"""What `toolnoise compare` prints: verdicts, the numbers of each comparison, and notes."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -16,7 +16,7 @@ from toolnoise.stats.significance import most_freedom
 LEVEL = 0.05
 PERCENT = 100
 DECIMALS_WITHOUT_INTERVAL = {PERCENT: 2}  # decimals where no interval is known
-# A name, the numbers of both arms and of their difference, its interval, and what that is over.
+# Columns: name, both arms, difference, its interval, and the unit of the interval.
 Row = tuple[str, ...]
 IN_MARKDOWN = str.maketrans({"|": r"\|"})
 IN_LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}"}
@@ -25,7 +25,7 @@ TESTS = {"paired": "paired t", "partly paired": "partly paired t", "independent"
 
 
 class Words(NamedTuple):
-    """How scores of a kind are called: in sentences and in JSON, with their unit; lower may be better."""
+    """The words for one kind of score: its name, JSON prefix and unit; its scale; and whether lower is better."""
 
     name: str
     key: str = ""
@@ -36,12 +36,12 @@ class Words(NamedTuple):
 
 ACCURACY = Words("accuracy", "accuracy_", " points", PERCENT, lower=False)
 WORDS = {CLASSES: ACCURACY, RIGHTS: ACCURACY, VALUES: Words("mean absolute error"), LOSSES: Words("loss (nats)")}
-# What has that name in front in JSON.
+# The keys that get this prefix in JSON.
 SCORES = ("mean", "sd", "difference", "difference_over_examples", "difference_over_both", "sd_ratio")
 
 
 class Block(NamedTuple):
-    """What is printed of a comparison: its verdicts, its numbers below their heading, and what else is known of it."""
+    """The printed parts of a comparison: verdicts, table with heading, notes."""
 
     verdicts: Sequence[str]
     rows: Sequence[Row]
@@ -49,7 +49,7 @@ class Block(NamedTuple):
 
 
 def laid_out(blocks: Sequence[Block]) -> str:
-    """The text for people: all verdicts come first."""
+    """The printed text: all verdicts come first."""
     verdicts = [verdict for block in blocks for verdict in block.verdicts]
     return "\n\n".join(["\n".join(verdicts), *("\n".join([*aligned(b.rows), "", *b.notes]) for b in blocks)])
 
@@ -70,12 +70,12 @@ def latex(rows: Sequence[Row]) -> str:
 
 
 def as_json(comparisons: Sequence[Compared]) -> dict[str, Any]:
-    """The comparison for programs: accuracy, churn and flips are fractions, undefined values are null."""
+    """The comparison as plain values: accuracy, churn and flips are fractions, undefined values are None."""
     return records([(_record(each), over_what(each), _sentences(each)) for each in comparisons])
 
 
 def records(found: Sequence[tuple[dict[str, Any], str, list[str]]]) -> dict[str, Any]:
-    """Comparisons as plain values, with what their intervals are over and their verdicts in words."""
+    """Comparisons as plain values, with the unit of their intervals and their verdicts."""
     each = [record | {"over": over, "verdict": " ".join(said)} for record, over, said in found]
     return each[0] if len(each) == 1 else {"comparisons": each}
 
@@ -88,7 +88,7 @@ def _record(found: Compared) -> dict[str, Any]:
 
 
 def blocks(comparisons: Sequence[Compared]) -> list[Block]:
-    """The comparisons for people."""
+    """The comparisons as printed."""
     return [_block(each, len(comparisons)) for each in comparisons]
 
 
@@ -155,7 +155,7 @@ def _rows_of_numbers(found: Compared, by: str, examples: str) -> list[Row]:
 
 
 def block(comparison: Compared, tests: int, first: str, rows: Sequence[Row], notes: Sequence[str]) -> Block:
-    """What is printed of one of several comparisons."""
+    """The printed parts of one of several comparisons."""
     a, b = comparison.a.name, comparison.b.name
     heading = ("", a, b, f"{a} to {b}", "95 % CI", "over")
     holm = []
@@ -175,7 +175,7 @@ def _examples(found: Compared) -> str:
 
 
 def _units(found: Compared) -> str:
-    """How many examples there are, and what of each is counted."""
+    """The number of examples, and the units counted in each."""
     unit = f"{(OUTCOMES | NUMBERS)[found.outcome].unit}s"
     if found.n_units == found.n_examples:
         return _examples(found)
@@ -185,7 +185,7 @@ def _units(found: Compared) -> str:
 
 
 def pairing(comparison: Compared) -> list[str]:
-    """How many draws both arms have, and how much their runs weigh."""
+    """The number of shared draws and the weight of their runs, in words."""
     both = f"{comparison.n_draws} draws{_of(comparison.same_draws)} are in both arms"
     if comparison.way == "paired":
         return [f"Paired: {both}."]
@@ -197,7 +197,7 @@ def pairing(comparison: Compared) -> list[str]:
 
 
 def correlated(pair_weight: float) -> str:
-    """Why the difference of partly paired arms is not that of their means, if pairs weigh more than other runs."""
+    """Why the difference of partly paired arms is not the difference of their means, if pairs weigh more."""
     if not pair_weight:
         return ""
     pairs = round(100 * pair_weight)
@@ -206,7 +206,7 @@ def correlated(pair_weight: float) -> str:
 
 
 def _sentences(found: Compared) -> list[str]:
-    """Which arm is better; without a test, the difference of these runs, and why it says nothing about others."""
+    """The verdict; without a test, the difference of these runs and why there is no test."""
     a, b, words = found.a.name, found.b.name, WORDS[found.kind]
     untested = found.way in UNTESTED
     difference = found.difference_over_examples if untested else found.difference
@@ -244,10 +244,10 @@ def verdict(
     ratio: Estimate | None = None,
     these: str = "",
 ) -> list[str]:
-    """Which arm is better, as a paper prints it, and the share of pairs in which its run beats the other's; or neither.
+    """Which arm is better, if any, as a paper prints it, and the share of pairs in which its run beats the other's.
 
-    If `lower` is None, which way is better is not known. `ratio` is that of perplexities, and `these` says of which
-    runs a difference is that is not one of methods.
+    `lower` is None if the direction is unknown. `ratio` is the ratio of perplexities. `these` names the runs if the
+    result holds for these runs alone and not for the methods.
     """
     winner, loser = found.b.name, found.a.name
     decided = found.pvalue_holm < LEVEL
@@ -273,7 +273,7 @@ def verdict(
 
 
 def _every(found: Compared, winner: str, beats: str, loser: str) -> str:
-    """That all pairs agree: of runs, or of means where these are averaged; those of one seed were not compared."""
+    """The sentence that every pair (of runs, or of means) agrees; pairs with one seed are not compared."""
     each_own = all(_draws(arm) == arm.n_runs for arm in (found.a, found.b))
     pairs_are = getattr(found, "pairs_are", "draws")
     one = "run" if each_own else "session's mean" if pairs_are == "sessions" else "draw"
@@ -282,13 +282,13 @@ def _every(found: Compared, winner: str, beats: str, loser: str) -> str:
 
 
 def _p_text(p: float, equals: str = "") -> str:
-    """A p-value as papers print it, with as many digits as tell it from the level."""
+    """A p-value as papers print it, with enough digits to show on which side of the level it is."""
     digits = next(digits for digits in range(2, 18) if (float(f"{p:.{digits}g}") < LEVEL) == (p < LEVEL))
     return "< .001" if p < 0.001 else equals + f"{p:#.{digits}g}".removeprefix("0").removesuffix(".0")
 
 
 def name_of_test(way: str, units: tuple[int, int], shared: int, unit: str, paired: str) -> str:
-    """The test by name, and over how many units, of which the shared ones may be called something else: seeds."""
+    """The name of the test with its number of units; shared units may have their own name, such as seeds."""
     a, b = units
     most = most_freedom(a, b)
     if way == "paired":
@@ -299,7 +299,7 @@ def name_of_test(way: str, units: tuple[int, int], shared: int, unit: str, paire
 
 
 def no_winner(found: Compared, unit: str = "draws") -> str:
-    """Why arms have no test; their runs have so many draws, or another unit."""
+    """Why there is no test, with the number of draws or of another unit."""
     arms = (found.a, found.b)
     if found.way == "same runs":
         return f"{counted(found.n_in_both, 'run')} {'is' if found.n_in_both == 1 else 'are'} in both arms"
@@ -314,14 +314,14 @@ def no_winner(found: Compared, unit: str = "draws") -> str:
         apart = "all runs are of one session" if found.n_pairs else "the arms ran in different sessions"
         return f"{in_one[0]} ran in one session" if len(in_one) == 1 else apart
     single = " and ".join(_one_draw(arm) for arm in arms if _draws(arm) == 1)
-    if shared := getattr(found, "same_draws", None):  # of tables and logs, no more than seeds is known
+    if shared := getattr(found, "same_draws", None):  # tables and logs record no draws but seeds
         single = f"all runs share one draw{_of(shared)}"
     reason = single or f"shared draws tie the runs of {arms[0].name} and {arms[1].name} together"
     return f"{reason}, and luck cannot be ruled out"
 
 
 def _draws(arm: Compared) -> int:
-    """The number of an arm's draws, or of its sessions, or of runs that each have their own."""
+    """The number of an arm's draws, sessions, or runs that are draws of their own."""
     found = vars(arm)
     return found.get("n_draws") or found.get("n_sessions") or arm.n_runs
 
@@ -335,7 +335,7 @@ def _one_draw(arm: Compared) -> str:
 
 
 def counted_once(name: str, contents: Sequence[Hashable], alike: str) -> list[str]:
-    """The sentence on runs of an arm that have equal contents, if some do."""
+    """The sentence on equal runs in an arm, if there are any."""
     runs, different = len(contents), len(set(contents))
     if different == runs:
         return []
@@ -344,7 +344,7 @@ def counted_once(name: str, contents: Sequence[Hashable], alike: str) -> list[st
 
 
 def over_what(comparison: Compared) -> str:
-    """What the intervals over draws are about."""
+    """The unit of the intervals over draws."""
     if comparison.way == "paired":
         return f"{comparison.n_draws} paired draws"
     if comparison.way == "one draw":
@@ -380,7 +380,7 @@ def _means_row(name: str, found: Compared, of_arm: str, difference: str, over: s
 
 
 def decimals_of_line(scale: float, difference: Estimate, *means: Estimate) -> int | None:
-    """The decimals of means and their difference, by the interval of the difference, or else the narrowest of a mean.
+    """The decimals for means and their difference: by the difference's interval, else by the narrowest mean's.
 
     Without any, numbers in percent have two.
     """
@@ -422,17 +422,17 @@ def interval_text(estimate: Estimate, scale: float = 1) -> str:
 
 
 def other_way_round(difference: Estimate) -> Estimate:
-    """The difference the other way round."""
+    """The difference with the arms swapped."""
     return Estimate(-difference.value, -difference.high, -difference.low)
 
 
 def share_cells(estimate: Estimate, over: str) -> tuple[str, str, str]:
-    """A share in percent, its interval, and what that is over."""
+    """A share in percent, its interval, and the interval's unit."""
     return estimate_cells(Estimate(*(100 * number for number in estimate)), "{:.2f}", over)
 
 
 def estimate_cells(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
-    """A value, its interval, and what that is over."""
+    """A value, its interval, and the interval's unit."""
     return _cells(["n/a" if math.isnan(number) else form.format(number) for number in estimate], over)
 
 
@@ -442,13 +442,13 @@ def _cells(estimate: Sequence[str], over: str) -> tuple[str, str, str]:
 
 
 def sd_ratio(estimate: Estimate, over: str) -> tuple[str, str, str]:
-    """A ratio of SDs, its interval, and what that is over, or why there is none."""
+    """A ratio of SDs, its interval and the interval's unit, or the reason for none."""
     value, interval, over = estimate_cells(estimate, "x {:.2f}", over)
     return value, TOO_FEW if interval == "n/a" != value else interval, over
 
 
 def plain(value: object) -> Any:
-    """What was found as JSON has it; what is not finite is null."""
+    """A value for JSON: null if it is not finite."""
     if isinstance(value, Estimate):
         return dict(zip(("value", "ci_low", "ci_high"), map(plain, value), strict=True))
     if isinstance(value, Compared | dict):

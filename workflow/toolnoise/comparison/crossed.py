@@ -1,17 +1,17 @@
 """The difference of two arms over draws of two kinds at once: training runs, and examples, questions or groups of them.
 
 Every run of an arm answers every question, so runs and questions are crossed; both arms have the same questions.
-Samples are nested in a run's answers to a question, and enter by their mean. With one run an arm, the interval is over
-questions. With several, it has three mean squares: V_Q of the differences of questions, V_R of runs, and V_I of their
-interaction, which both of them contain. The half-width is the root of t^2 V_Q + t^2 V_R - t^2 V_I, each with its own
-degrees of freedom, and never less than that of either alone (the modified large-sample method, as in
-`formulas/variance_components.py`). Where runs are equal, it is the interval over questions, and where questions are, it
-is Welch's or the paired one. Satterthwaite's degrees of freedom for the sum name too many false winners with two or
-three runs (bench/evals.py at 365ea18e).
+Samples are nested in a run's answers to a question; only their mean is used. With one run per arm, the interval is over
+questions. With several, it has three mean squares: V_Q for the differences of questions, V_R for runs, and V_I for
+their interaction, which V_Q and V_R both contain. The half-width is the root of t^2 V_Q + t^2 V_R - t^2 V_I, each with
+its own degrees of freedom. It is never less than the half-width over questions or over runs alone (the modified
+large-sample method, as in `formulas/variance_components.py`). If all runs are equal, it is the interval over questions;
+if all questions are equal, it is Welch's or the paired one. Satterthwaite's degrees of freedom for the sum would
+declare too many false winners with two or three runs (bench/evals.py at 365ea18e).
 
-An example may have several units: the tokens of a segment, the pixels of a mask, the questions of a group. What is
-alike in them, such as a hard segment, makes them alike. So an interval draws an example with all its units; taken for
-examples, units would make it far too narrow.
+An example may have several units: the tokens of a segment, the pixels of a mask, the questions of a group. Units of one
+example are alike, for instance all in a hard segment. So an interval draws an example with all its units. Drawing
+single units would make it far too narrow.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from scipy import optimize, stats
 from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation, t_interval
 from toolnoise.stats.significance import Result, cautious, equal_arms
 
-# The least tail that is told from 0.
+# Smaller tails count as 0.
 LEAST = 1e-100
 
 
@@ -33,7 +33,7 @@ class Square(NamedTuple):
     freedom: float
 
     def reach(self, tail: float) -> float:
-        """The square of the half-width that it has by itself, with so much on each side."""
+        """The square of its own half-width, with this tail on each side."""
         quantile = float(stats.t.isf(tail, self.freedom)) if self.variance else 0.0
         return quantile * quantile * self.variance
 
@@ -42,7 +42,7 @@ NOTHING = Square(0.0, np.inf)
 
 
 class Squares(NamedTuple):
-    """The mean squares of a difference; those of runs are nothing where arms have one run."""
+    """The mean squares of a difference; none for runs if arms have one run."""
 
     difference: float
     questions: Square
@@ -50,19 +50,19 @@ class Squares(NamedTuple):
     interaction: Square = NOTHING
 
     def half_width(self, tail: float) -> float:
-        """Half of the width of the interval over all draws, with so much on each side."""
+        """The half-width of the interval over all draws, with this tail on each side."""
         return _of_both(*(part.reach(tail) for part in self[1:]))
 
 
 def _of_both(questions: float, runs: float, interaction: float) -> float:
-    """The half-width over draws of both kinds, from the squares of those by each alone."""
+    """The half-width over both kinds of draws, from the squared half-widths over each kind."""
     if np.isinf(questions + runs):
         return np.inf
     return float(np.sqrt(max(questions + runs - interaction, questions, runs)))
 
 
 def squares(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, *, paired: bool) -> Squares:
-    """The mean squares of B - A from the scores of runs, [R, Q], of which `lengths` questions in turn are alike.
+    """The mean squares of B - A from scores, [R, Q]; `lengths` are the sizes of consecutive groups of questions.
 
     Paired arms share the seed of each run.
     """
@@ -93,10 +93,10 @@ def over_runs_and_examples(
     *,
     paired: bool | None,
 ) -> Estimate:
-    """The difference with one interval for other runs and other examples, from those over each alone.
+    """The difference with one interval over runs and examples, from the intervals over each.
 
-    `a` and `b` are what is judged of each run and unit, [R, U]. If only some runs are paired (None), what both
-    intervals contain is not subtracted: that of the pairs and that of the others differ.
+    `a` and `b` have the score or loss of each run and unit, [R, U]. If only some runs are paired (None), the
+    interaction is not subtracted, since pairs and other runs have different ones.
     """
     halves = [(each.high - each.low) / 2 for each in (over_examples, over_runs)]
     if np.isnan(halves).any():
@@ -109,9 +109,9 @@ def over_runs_and_examples(
 
 
 def tested(of: Squares, questions: int, step: float) -> Result:
-    """The difference with its interval and p-value; `step` is the largest that two scores of a question differ by.
+    """The difference with its interval and p-value; `step` is the largest difference of two scores of a question.
 
-    If no question and no run shows a difference from the mean, that is no proof: it is the test of `equal_arms`.
+    If all questions and all runs have the same difference, which proves nothing, the test is that of `equal_arms`.
     """
     if questions < 2:
         return Result(np.nan, np.nan, Estimate(of.difference))
@@ -126,7 +126,7 @@ def tested(of: Squares, questions: int, step: float) -> Result:
 
 
 def _pvalue(of: Squares) -> float:
-    """The level at which the interval ends at 0."""
+    """The significance level at which one end of the interval is 0."""
     size = abs(of.difference)
     if size == 0:
         return 1.0
@@ -137,7 +137,7 @@ def _pvalue(of: Squares) -> float:
 
 
 def over_runs(of: Squares) -> Estimate:
-    """The interval for other runs on these questions."""
+    """The difference with its interval over runs, for these questions; no interval if arms have one run."""
     if of.runs is NOTHING:
         return Estimate(of.difference)
     half = float(np.sqrt(of.runs.reach(TAIL)))
@@ -153,19 +153,19 @@ def _freedom(of_runs: list[float], arms: list[np.ndarray]) -> float:
 
 
 def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:
-    """The mean of values of units, [U], with an interval over the examples, which have so many units each, [N].
+    """The mean of values of units, [U], with an interval over examples; `lengths`, [N], counts each example's units.
 
-    It has no width if all examples have the same value.
+    The interval has width 0 if all examples have the same mean.
     """
     mean, error, freedom = mean_error(values, lengths)
     return t_interval(mean, error, freedom) if error else Estimate(mean, mean, mean)
 
 
 def mean_error(values: np.ndarray, lengths: np.ndarray) -> tuple[float, float, float]:
-    """The mean of values of units, [U], its standard error over the examples, and the degrees of freedom.
+    """The mean of values of units, [U], its standard error over examples, and its degrees of freedom.
 
-    Examples of several lengths make it a ratio of two means. Its error is the jackknife's, and it has the degrees of
-    freedom of as many equal examples as these are worth (Kish 1965): long ones count for more (bench/error_rates.py).
+    With examples of different lengths, it is a ratio of two means. Its error is the jackknife's, and its degrees of
+    freedom are Kish's effective number of examples (1965) minus 1: long ones count for more (bench/error_rates.py).
     """
     sums = np.add.reduceat(values, np.cumsum(lengths) - lengths)
     whole, examples = lengths.sum(), len(lengths)

@@ -2,11 +2,11 @@
 
 The SD comes from a pilot's metric file or from the user. A pilot's SD is itself uncertain, so values are given with
 their range over the SD's 95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a
-table. Power is exact for normal runs: by noncentral t, over the degrees of freedom that Welch's test may find.
+table. Power is exact for normal runs: that of a noncentral t, averaged over the degrees of freedom of Welch's test.
 
-Do new runs pass? The mean of m new runs lies where that of m further runs of a reference would: the interval has it in
-99 % of cases. Exact for normal runs: mean +- t * SD * sqrt(1 / n + 1 / m), with t of n - 1 degrees of freedom (Hahn and
-Meeker 1991, chapter 4).
+Do new runs pass? They pass if the mean of m new runs is in an interval that contains the mean of m further runs of the
+reference in 99 % of cases. It is exact for normal runs: mean +- t * SD * sqrt(1 / n + 1 / m), where t has n - 1 degrees
+of freedom (Hahn and Meeker 1991, chapter 4).
 """
 
 import math
@@ -38,10 +38,10 @@ Counts = int | np.ndarray
 
 
 def difference_power(runs: Counts, difference: float, sd: float, level: float = LEVEL) -> float | np.ndarray:
-    """Power of Welch's two-sided test of two means; both arms have the same SD. Two runs an arm have no test.
+    """Power of Welch's two-sided test of two means with equal SDs; 0 with fewer than `FEWEST` runs per arm.
 
     With equal numbers of runs the statistic is Student's. Its critical value varies with the ratio of the variances,
-    which is independent of it: the power is the mean over that ratio.
+    which is independent of the statistic: the power is the mean over that ratio.
     """
     runs = np.asarray(runs, float)[..., np.newaxis]
     ratio = stats.f.ppf(RATIOS, runs - 1, runs - 1)
@@ -52,15 +52,15 @@ def difference_power(runs: Counts, difference: float, sd: float, level: float = 
     return np.where(runs[..., 0] < FEWEST, 0.0, stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1))[()]
 
 
-CELL = 4  # columns that name a cell in a metric file of a study: model, data set, hardware, variant
-POINTS = 100  # in a fraction
-LEAST_POINTS = 1e-6  # no study could show less
+CELL = 4  # columns of a study's metric file that name a cell: model, data set, hardware, variant
+POINTS = 100  # percentage points in a fraction of 1
+LEAST_POINTS = 1e-6  # no study could show a smaller gain
 
 
 class Spread(NamedTuple):
     """The SD of one arm's runs, in percentage points or in the `unit` of another `quantity`, which may have none.
 
-    A guessed SD has no interval and no runs. `notes` say how a table was read.
+    An SD given without its number of runs has no interval. `notes` say how a table was read.
     """
 
     sd: Estimate
@@ -69,7 +69,7 @@ class Spread(NamedTuple):
     quantity: str = "accuracy"
     unit: str = "points"
     notes: tuple[str, ...] = ()
-    # Of two arms' common SD, its degrees of freedom and the runs of the smaller arm.
+    # The degrees of freedom of two arms' common SD, and the runs of the smaller arm.
     freedom: float | None = None
     of_an_arm: int | None = None
 
@@ -79,7 +79,7 @@ class Spread(NamedTuple):
 
 
 def plan(spread: Spread, gains: Sequence[float], level: float, wanted: float) -> dict[str, Any]:
-    """The runs that gains need, for programs; null where no number would do, or an interval is not known."""
+    """The runs that gains need, as plain values; None if no number is enough, or for unknown ends of the interval."""
     in_points, share = spread.unit == "points", "a share between 0 and 1, such as 0.05"
     least, most = (LEAST_POINTS, POINTS) if in_points else (1e-300, math.inf)
     points = f"points from 0.000001 to {POINTS}, such as 0.3" if in_points else "more than 0"
@@ -127,7 +127,7 @@ def spread_of(pilot_files: Sequence[str] | None, arm: Sequence[str], sd: float |
 
 
 def pilot(path: str, arm: Sequence[str]) -> Spread:
-    """The SD of accuracy of one cell of a metric file, the only one that has the words of `arm` in its name."""
+    """The SD of accuracy of one cell of a metric file: the only one whose name has the words of `arm`."""
     with files.readable(path, "a metric file"):
         if not files.read_bytes(path).startswith(metric_files.VERSION[:-1].encode()):
             raise BadInput(path, "", "found no metrics of a study", "with metric, a table of runs")
@@ -156,7 +156,7 @@ def pilot(path: str, arm: Sequence[str]) -> Spread:
 
 
 def spread_of_runs(runs: Runs, file: str, arms: Sequence[str] | None = None) -> Spread:
-    """The SD of the runs of an arm, or of two: those named, or the only ones; `file` is for messages."""
+    """The SD of the runs of one arm, or pooled over two: `arms`, or all arms if None; `file` is for messages."""
     metric, *more = runs.metrics
     if more:
         named = ", ".join(each.name for each in runs.metrics)
@@ -173,10 +173,10 @@ def spread_of_runs(runs: Runs, file: str, arms: Sequence[str] | None = None) -> 
     sd = float(np.sqrt(variances.mean()))
     if not np.isfinite(sd) or sd <= ROUNDING * max(np.abs(of).max() for of in values):
         raise BadInput(file, " and ".join(chosen), "its runs are equal: their SD is 0", "runs with noise")
-    # Of both arms together, as far as their SDs are alike; runs that agree say the same of it.
+    # The SD is pooled over both arms, which assumes equal SDs; correlated pairs add fewer degrees of freedom.
     alike = _alike(*of_arms) if len(chosen) == 2 else 0.0
     freedom = variances.sum() ** 2 / (sum(variances**2 / (np.array(counts) - 1)) + alike)
-    # The line on what is better says nothing here.
+    # The note on the direction does not matter here.
     notes, source = tuple(runs.described[:-1]), " and ".join(chosen) + (", each" if len(chosen) == 2 else "")
     of = sd_interval(sd, freedom + 1)
     return Spread(of, sum(counts), source, metric.name, metric.unit, notes, freedom, min(counts))
@@ -195,11 +195,11 @@ def _chosen_arms(runs: Runs, arms: Sequence[str] | None) -> list[str]:
 
 
 def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
-    """What runs of one seed in both arms take from the degrees of freedom: 2 cov^2 / (pairs - 1)."""
+    """The term of seeds in both arms in the denominator of the degrees of freedom: 2 cov^2 / (pairs - 1)."""
     plan = plan_of(a, b)
     means = plan.means(a["value"].to_numpy(), b["value"].to_numpy())
     first, second = (of_arm[: plan.shared] for of_arm in means)
-    # Pairs of which all differences are equal say nothing.
+    # Pairs with equal differences add nothing.
     least = ROUNDING * max(np.abs(first).max(initial=0), np.abs(second).max(initial=0))
     if plan.shared < 2 or standard_deviation(second - first) <= least:
         return 0.0
@@ -207,7 +207,7 @@ def _alike(a: pd.DataFrame, b: pd.DataFrame) -> float:
 
 
 def as_text(spread: Spread, values: dict[str, Any]) -> str:
-    """The plan, for a person."""
+    """The plan as printed text."""
     interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
     sd = spread.with_unit(f"{spread.sd.value:.3g}")
     lines = [*spread.notes, f"SD of {spread.quantity}, {spread.source}: {sd}{interval}"]
@@ -241,14 +241,14 @@ def _percent(share: float) -> str:
 
 
 def _needed(spread: Spread, gain: float, level: float, wanted: float) -> dict[str, Any]:
-    """The fewest runs per arm for a gain, also if runs have the SDs at the ends of its interval."""
+    """The fewest runs per arm for a gain: for the SD, and for both ends of its interval if it has one."""
     entry: dict[str, Any] = {"claim": "gain", "size": gain}
     for end, sd in zip(("", "_low", "_high"), spread.sd if spread.runs else spread.sd[:1], strict=False):
         entry[f"runs_per_arm{end}"] = runs_needed(
             partial(difference_power, difference=gain, sd=sd, level=level), wanted
         )
-    # How often two means of so many runs of the same thing differ by this much or more, either way: by Student's t if
-    # the SD has degrees of freedom, and by the normal distribution if it is taken as known.
+    # How often two means of this many runs of one method differ by the gain or more, in either direction: by Student's
+    # t if the SD has degrees of freedom, and by the normal distribution if it is taken as known.
     freedom = (spread.runs - 1 if spread.runs else None) if spread.freedom is None else spread.freedom
     chance = stats.norm() if freedom is None else stats.t(freedom)
     entry["by_chance"] = [
@@ -258,11 +258,11 @@ def _needed(spread: Spread, gain: float, level: float, wanted: float) -> dict[st
     return entry
 
 
-GATE_LEVEL = 0.01  # of unchanged runs, this share fails
+GATE_LEVEL = 0.01  # the share of cases in which unchanged runs fail
 
 
 def values_of(runs: Runs, file: str) -> np.ndarray:
-    """The values of the runs in a table; where one lacks a finite value, all are refused: it may have failed."""
+    """The values of the runs in a table, which is refused if a run has no finite value: it may have failed."""
     (metric,) = runs.metrics
     if left := [note for note in runs.notes if note.startswith(LEFT)]:
         raise BadInput(file, f"column {metric.name}", f"found runs to leave out ({left[0]})", "a number for each run")
@@ -278,9 +278,9 @@ def gated(
     worse: str | None = None,
     files: tuple[str, str] = ("reference", "new"),
 ) -> dict[str, Any]:
-    """Whether new runs are further runs of the reference: whether it `passes`, the numbers, and a line (`verdict`).
+    """Test whether new runs are further runs of the reference: `passes`, the numbers, and a line (`verdict`).
 
-    With `worse`, "higher" or "lower", only that side fails. The files of both are for messages.
+    If `worse` is "higher" or "lower", only values on that side fail. `files` name both tables in messages.
     """
     runs, further = len(reference), len(new)
     if runs < 2:
@@ -288,7 +288,7 @@ def gated(
     mean, sd, value = float(reference.mean()), float(standard_deviation(reference)), float(new.mean())
     if sd and np.array_equal(reference, new):
         raise BadInput(files[1], "", f"found the {runs} runs of {files[0]}", "further runs")
-    # The interval of one side has all of the level there.
+    # A one-sided interval has the whole level on its side.
     tail = level if worse else level / 2
     reach = float(stats.t.isf(tail, runs - 1)) * sd * math.sqrt(1 / runs + 1 / further)
     low = None if worse == "higher" else mean - reach
@@ -310,7 +310,7 @@ def gated(
 
 
 def _places(reach: float, value: float, *bounds: float | None) -> int | None:
-    """The decimals of a value and its bounds, by how far they reach; more where they would read alike and are not."""
+    """The decimals for a value and its bounds, by the width; more if different numbers would print alike."""
     places = decimals_by_uncertainty(reach)
     others = [bound for bound in bounds if bound not in (None, value)]
     while places is not None and rounded_text(value, places) in [rounded_text(other, places) for other in others]:

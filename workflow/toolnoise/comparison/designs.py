@@ -1,15 +1,15 @@
-"""How two arms can be compared, by the units of their runs (`stats.draws`), and the means by which runs enter.
+"""How two arms can be compared, from the units of their runs (`stats.draws`), and the means over units and pairs.
 
-Runs enter a comparison through their units: by the mean of a unit's runs, or by the mean over the pairs of a run of one
-unit and a run of another. Such pairs are of different units, in one arm or between two.
+A comparison uses the runs through their units: it takes the mean over the runs of a unit, or the mean over all pairs of
+a run of one unit and a run of another unit. The two units of a pair are of one arm or of two.
 
-Intervals of means over pairs leave out one unit at a time. A unit that has runs of both arms is left out of both. So a
-difference of two paired arms has the interval of the difference, which is narrower than that of two arms with other
-draws if the same draw moves both arms alike. Logarithms of ratios likewise. Arms may share all of their units, some, or
-none.
+Intervals of means over pairs leave out one unit at a time. A unit with runs of both arms is left out of both. So the
+interval of a paired difference is narrower than that of independent arms if the same draw moves both arms alike. The
+same holds for ratios, on the log scale. Arms may share all of their units, some, or none.
 
 The jackknife sees only how the means of units differ. As in `stats.jackknife`, the variance of a mean over pairs of
-units is at least that of as many independent pairs (Hoeffding 1948); that of a function of means by its linear part.
+units is at least that of as many independent pairs (Hoeffding 1948). For a function of means, this holds for its linear
+part.
 """
 
 from collections import Counter
@@ -23,30 +23,30 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.stats.draws import Drawn, members, shared
 from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
 
-# Of times and speeds whose sessions are not known, there are "no sessions"; "same runs" stand in both arms.
+# "no sessions": times or speeds without known sessions; "same runs": runs that stand in both arms.
 Way = Literal["paired", "partly paired", "independent", "two draws", "one draw", "no sessions", "same runs"]
-# Ways that have no test, and so no winner.
+# Designs without a test, and so without a winner.
 UNTESTED: tuple[Way, ...] = ("two draws", "one draw", "no sessions", "same runs")
-# Draws of an arm that are not all pairs. Two find a difference of 1.5 SDs in 1 to 4 % of studies, beside 50 in 12 %.
+# The fewest draws if not all are pairs: with two, 1 to 4 % of studies find 1.5 SDs, and 12 % if the other arm has 50.
 FEWEST = 3
-ROUNDING = 1e-12  # a standard error below it is none
+ROUNDING = 1e-12  # a smaller standard error counts as 0
 
 
 class Compared(SimpleNamespace):
-    """What was found of two arms, or of one: values by the names that they have in JSON (docs/tables/compare.txt).
+    """The results for two arms, or for one, with the names of the JSON output (docs/tables/compare.txt).
 
-    Two arms are `a` and `b`, each one of these, and differences are B - A. `way` says how they can be compared, and
-    `n_in_both` how many runs stand in both. P-values are as they are and, in `pvalue_holm`, adjusted.
+    The arms `a` and `b` are of this class, too; differences are B - A. `way` is the design, and `n_in_both` the number
+    of runs that both arms have. `pvalue` is not adjusted, `pvalue_holm` is.
     """
 
 
 class Design(NamedTuple):
     """How two arms can be compared, with the unit of each run.
 
-    Every unit of paired arms has runs of both, none of independent arms has, and some of partly paired arms have. Where
-    an arm is a single unit, that is one draw, and no interval over draws exists. Where one has two units, and not all
-    are pairs, no test could decide. `units_a` and `units_b` are the units of the arms. The first of each are the
-    `shared` ones, in the same order.
+    In paired arms, every unit has runs of both; in partly paired arms, some units have; in independent arms, none has.
+    If an arm has a single unit ("one draw"), no interval over draws exists. If one has two units and not all are pairs
+    ("two draws"), no test could decide. `a` and `b` have the unit of each run, `units_a` and `units_b` the units of
+    each arm: first the `shared` ones, in the same order.
     """
 
     way: Way
@@ -61,7 +61,7 @@ class Design(NamedTuple):
         return unit_means(a, self.a, self.units_a), unit_means(b, self.b, self.units_b)
 
     def of_pairs(self, a: np.ndarray, b: np.ndarray) -> "tuple[UnitStatistic, UnitStatistic]":
-        """Means over pairs of different units from each arm's pairs of runs, [S, S]."""
+        """The mean over pairs of different units of each arm, from the values of its pairs of runs, [S, S]."""
         return of_pairs(a, self.a, self.units_a), of_pairs(b, self.b, self.units_b)
 
 
@@ -83,14 +83,14 @@ def _way(units_a: int, units_b: int, both: int) -> Way:
 
 
 def equal_runs(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
-    """How many runs of one arm have their equal in the other."""
+    """The number of runs of one arm with an equal run in the other."""
     return (Counter(a) & Counter(b)).total()
 
 
 def copied_runs(a: Sequence[Hashable], b: Sequence[Hashable], different: int) -> int:
-    """The same of contents that may agree by chance: 0 unless all runs of the smaller arm stand in the other, too.
+    """The number of copied runs if contents may agree by chance: 0 unless all of the smaller arm are in the other.
 
-    `different` contents of the smaller arm differ: all, or some where both arms have as many runs.
+    `different`, the number of distinct contents in the smaller arm, must be all, or 2 if the arms have equal sizes.
     """
     shared, fewest = equal_runs(a, b), min(len(a), len(b))
     told_apart = different == fewest or (different > 1 and len(a) == len(b))
@@ -98,12 +98,12 @@ def copied_runs(a: Sequence[Hashable], b: Sequence[Hashable], different: int) ->
 
 
 def assumed(runs: int, *, paired: bool) -> list[Drawn]:
-    """Draws of an arm's runs that nobody recorded: all of run s are those of run s in other arms, or its own."""
+    """Assumed draws of runs without records: run s shares all draws with run s of other arms, or has its own."""
     return [dict.fromkeys(ALGORITHMIC, ("run", run)) if paired else {} for run in range(runs)]
 
 
 def shared_between(plan: Design, a: Sequence[Drawn], b: Sequence[Drawn]) -> list[str]:
-    """The algorithmic sources of which, in every unit that has runs of both arms, all runs have the same draw."""
+    """The algorithmic sources with the same draw in all runs of each unit that has runs of both arms."""
     both = np.intersect1d(plan.a, plan.b)
     of_units = [
         shared([drawn[run] for drawn, numbers in ((a, plan.a), (b, plan.b)) for run in np.flatnonzero(numbers == unit)])
@@ -132,16 +132,16 @@ def pair_means(
 
 
 def same_unit_means(matrix: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """The mean over the pairs of runs of each unit that has several, from the values of pairs, [S, S], symmetric."""
+    """For each unit with several runs, the mean over their pairs, from the values of pairs, [S, S], symmetric."""
     by_unit = [matrix[np.ix_(runs, runs)][np.triu_indices(len(runs), 1)] for runs in members(numbers)]
     return np.array([pairs.mean() for pairs in by_unit if len(pairs)])
 
 
 class UnitStatistic(NamedTuple):
-    """A value, how it changes without each unit, and what each pair of units adds to its error, [U, U].
+    """A value, its change without each unit, and each pair's contribution to its error, [U, U].
 
-    `arms` says where each unit has runs: 1 and 2 for one arm alone, 3 for both. `kept` is (n - 1) / n of the n units of
-    its arm, or of the larger: the jackknife's factor, and what each unit adds to the degrees of freedom.
+    `arms` is 1 or 2 for a unit with runs of that arm alone, and 3 for both. `kept` is the jackknife's factor,
+    (n - 1) / n for the n units of its arm, or of the larger one. Each unit adds as much to the degrees of freedom.
     """
 
     value: float
@@ -153,12 +153,12 @@ class UnitStatistic(NamedTuple):
 
 
 def in_arm(matrix: np.ndarray, units: np.ndarray) -> UnitStatistic:
-    """The mean over pairs of different units of one arm, from those of each pair, [U, U], symmetric."""
+    """The mean over pairs of different units of one arm, from the value of each pair, [U, U], symmetric."""
     return between_arms(matrix, units, units)
 
 
 def of_pairs(matrix: np.ndarray, numbers: np.ndarray, units: np.ndarray) -> UnitStatistic:
-    """The same from the values of pairs of runs, [S, S], whose units have these numbers."""
+    """The mean over pairs of different units of one arm, from the values of pairs of runs, [S, S]."""
     return in_arm(pair_means(matrix, numbers, numbers, units, units), units)
 
 
@@ -183,7 +183,7 @@ def between_arms(matrix: np.ndarray, units_a: np.ndarray, units_b: np.ndarray) -
 def estimate(stat: UnitStatistic) -> Estimate:
     """The value with the jackknife's interval; for several sets of units, with Satterthwaite's degrees of freedom.
 
-    There is no interval if a value without a unit is undefined, or if all pairs of units agree: that may be luck.
+    There is no interval if a value without one unit is undefined, or if all pairs of units agree, possibly by chance.
     """
     sets = [stat.arms == arm for arm in np.unique(stat.arms)]
     squares = np.array([np.sum(stat.kept[chosen] * stat.changes[chosen] ** 2) for chosen in sets])
@@ -196,18 +196,18 @@ def estimate(stat: UnitStatistic) -> Estimate:
 
 
 def difference(a: UnitStatistic, b: UnitStatistic) -> Estimate:
-    """The second arm's minus the first's."""
+    """The second arm's value minus the first's."""
     return estimate(_less(b, a))
 
 
 def root(stat: UnitStatistic) -> Estimate:
-    """The square root, with the interval of its logarithm: an SD from a variance."""
+    """The square root, such as an SD from a variance; its interval is computed on the log scale."""
     half = estimate(_logarithm(stat, 0.5))
     return Estimate(float(np.sqrt(stat.value)), *np.exp(half[1:]).tolist())
 
 
 def ratio(a: UnitStatistic, b: UnitStatistic, power: float = 1.0) -> Estimate:
-    """The second arm's over the first's, to a power: 1/2 for SDs from variances. Undefined unless both are above 0."""
+    """The second arm's value over the first's, to a power (1/2 for SDs); undefined unless both are above 0."""
     logarithm = estimate(_less(_logarithm(b, power), _logarithm(a, power)))
     if not np.isfinite(logarithm.value):
         return UNDEFINED
@@ -216,7 +216,7 @@ def ratio(a: UnitStatistic, b: UnitStatistic, power: float = 1.0) -> Estimate:
 
 
 def _logarithm(stat: UnitStatistic, power: float) -> UnitStatistic:
-    """The logarithm of a value to a power; without a unit, relative to the mean over units."""
+    """The logarithm of a value to a power; its changes are relative to the mean of the logarithms without each unit."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value, without = (power * np.log(part) for part in (np.float64(stat.value), stat.value + stat.changes))
         return stat._replace(
@@ -225,10 +225,10 @@ def _logarithm(stat: UnitStatistic, power: float) -> UnitStatistic:
 
 
 def _less(b: UnitStatistic, a: UnitStatistic) -> UnitStatistic:
-    """The difference of values of two arms; a unit of both is left out of both at once."""
+    """The difference of two arms' values; a unit of both arms is left out of both at once."""
     units, in_a, in_b = _together(a.units, b.units)
     changes, kept, pairs = np.zeros(len(units)), np.zeros(len(units)), np.zeros((len(units), len(units)))
-    with np.errstate(invalid="ignore"):  # logarithms of 0 without a unit of both
+    with np.errstate(invalid="ignore"):  # logarithms of 0, both without the same unit
         for sign, arm in ((1, b), (-1, a)):
             place = np.searchsorted(units, arm.units)
             changes[place] += sign * arm.changes

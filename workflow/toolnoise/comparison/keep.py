@@ -1,13 +1,13 @@
 """Which of many changes, tried one after another, to keep: a sequential test against the incumbent, the best so far.
 
-A change is run 1, 2, 4, 8 and 16 times. After each of these it is dropped unless z = (its mean - the incumbent's) /
-(SD * sqrt(1 / its runs + 1 / the incumbent's runs)) exceeds a threshold, which grows; if z exceeds the last one, the
-change is kept and is the incumbent, with its 16 runs. The SD is pooled over all changes that were run again. The
-incumbent that a loop begins with needs 16 runs, too. A change with a run that crashed is dropped.
+A change is tested after 1, 2, 4, 8 and 16 runs. After each of these it is dropped unless z = (its mean - the
+incumbent's) / (SD * sqrt(1 / its runs + 1 / the incumbent's runs)) exceeds a threshold, which grows. If z exceeds the
+last threshold, the change is kept and becomes the incumbent, with its 16 runs. The SD is pooled over all changes with
+several runs. The incumbent that a loop begins with needs 16 runs, too. A change with a crashed run is dropped.
 
-Higher values are better here. `bench/keep.py` compares this rule with others, by `simulate`. The runs stand in a table
-with a line a run and a column that says the change; autoresearch loops also write a status, of which a crash counts. Or
-a log has lines `METRIC name=value`: one that says the change begins a run.
+Higher values are better here. `bench/keep.py` uses `simulate` to compare this rule with others. The runs are in a table
+with one line per run and a column that names the change. Of the statuses that autoresearch loops write, only those of
+crashed or unfinished runs matter. Or a log has lines `METRIC name=value`; the line that names the change begins a run.
 """
 
 import math
@@ -28,12 +28,12 @@ from toolnoise.comparison.metric_layouts import BLANK, Frame, numbers_of
 from toolnoise.comparison.naming import column_named, listed, plain
 from toolnoise.comparison.table_files import ENCODING, as_frame, has_names, of_frame, read_csv
 
-# The number of a change's runs, and what z must exceed there.
+# Maps the number of a change's runs to the threshold of z.
 Rule = Mapping[int, float]
 RULE: Rule = {1: 0.25, 2: 0.75, 4: 1.0, 8: 1.25, 16: 2.0}
 STRICT: Rule = {**RULE, 32: 2.5}
-SHOWN = 10  # names in a line
-LOOPS = 1000  # simulated, for the expected false keeps of 100 changes: their standard error is 0.02
+SHOWN = 10  # names shown in a line
+LOOPS = 1000  # simulated loops for the expected false keeps of 100 changes (standard error 0.02)
 Noise = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 
@@ -44,7 +44,7 @@ def z_score(mean: Any, runs: int, incumbent: Any, incumbent_runs: int, sd: Any) 
 
 @dataclass
 class Change:
-    """A change with the values of its runs, and what the rule says of it so far."""
+    """A change: the values of its runs and the rule's decision so far."""
 
     name: str
     values: list[float] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Change:
     tested: int = 0  # the number of runs at the last test, with its gain over the incumbent and its z
     gain: float | None = None
     z: float | None = None
-    squares: float = 0.0  # of the values' deviations from their mean
+    squares: float = 0.0  # the sum of squared deviations of the values from their mean
 
     def mean(self, runs: int) -> float:
         """The mean of the first runs."""
@@ -61,23 +61,23 @@ class Change:
 
 @dataclass
 class Loop:
-    """A loop after some runs: its changes in their order; it began with the first of them."""
+    """A loop after some runs: its changes in their order; the first is the incumbent that it began with."""
 
     rule: Rule
     changes: dict[str, Change] = field(default_factory=dict)
     incumbent: Change | None = None
-    last: Change | None = None  # that was run last, but for the change that the loop began with
+    last: Change | None = None  # the change that was run last, not counting the first incumbent
     runs: int = 0
     crashes: int = 0
 
     @property
     def needed(self) -> int:
-        """The runs that a change needs to be kept, and the incumbent before any can be."""
+        """The runs that a change needs to be kept, and that the incumbent needs first."""
         return max(self.rule)
 
     @property
     def tried(self) -> list[Change]:
-        """All changes but the one that the loop began with."""
+        """All changes but the first incumbent."""
         return list(self.changes.values())[1:]
 
     def sd(self) -> float:
@@ -87,7 +87,7 @@ class Loop:
         return math.sqrt(math.fsum(change.squares for change in changes) / freedom) if freedom else math.nan
 
     def add_run(self, name: str, value: float) -> None:
-        """Add a run of a change, NaN if it crashed, and decide what can be decided."""
+        """Add a run of a change (NaN if it crashed) and make the decisions that are due."""
         change = self.changes.setdefault(name, Change(name))
         self.incumbent = self.incumbent or change
         begun_with = next(iter(self.changes.values()))
@@ -118,14 +118,14 @@ class Loop:
 
 
 def _add_value(change: Change, value: float) -> None:
-    """Add a value; the squares follow as by Welford, so that a large mean costs no digits."""
+    """Add a value and update `squares` by Welford's method, which loses no digits if the mean is large."""
     before = change.mean(len(change.values)) if change.values else value
     change.values.append(value)
     change.squares += (value - before) * (value - change.mean(len(change.values)))
 
 
 def replay(runs: Iterable[tuple[str, float]], rule: Rule) -> Loop:
-    """The loop after these runs, in the order in which they were made; what is decided stays so with further runs."""
+    """The loop after these runs, in their order; further runs do not change earlier decisions."""
     loop = Loop(rule)
     for name, value in runs:
         loop.add_run(name, value)
@@ -133,7 +133,7 @@ def replay(runs: Iterable[tuple[str, float]], rule: Rule) -> Loop:
 
 
 class Answer(NamedTuple):
-    """What to do now: keep or drop a change, or run one (None: a new one) so many times more."""
+    """The next step: keep or drop a change, or run a change (None: a new one) this many times more."""
 
     word: Literal["keep", "drop", "run"]
     change: Change | None
@@ -141,7 +141,7 @@ class Answer(NamedTuple):
 
 
 def answer(loop: Loop) -> Answer:
-    """What to do now, about the change that was run last."""
+    """The next step for the change that was run last."""
     change, incumbent = loop.last, loop.incumbent
     if change and change.state != "open":
         return Answer("keep" if change.state == "kept" else "drop", change)
@@ -152,7 +152,7 @@ def answer(loop: Loop) -> Answer:
 
 
 class Simulated(NamedTuple):
-    """Simulated loops, a value each: changes kept, those of them without a gain, the gain in SDs, and runs."""
+    """For each simulated loop: the changes kept, those kept without a gain, the total gain in SDs, and the runs."""
 
     kept: np.ndarray
     false: np.ndarray
@@ -163,14 +163,14 @@ class Simulated(NamedTuple):
 def simulate(
     rng: np.random.Generator, effects: np.ndarray, rule: Rule, noise: Noise = np.random.Generator.standard_normal
 ) -> Simulated:
-    """Loops over changes whose effects are known, in SDs of a run: loop x change. All loops go on at once."""
+    """Simulate loops, all at once, over changes with known `effects`, [loop, change], in SDs of a run."""
     loops, needed = len(effects), max(rule)
     gain, kept, false = np.zeros(loops), np.zeros(loops, int), np.zeros(loops, int)
     drawn = noise(rng, (loops, needed))
     incumbent, squares = drawn.mean(axis=1), needed * drawn.var(axis=1)
     freedom, runs = np.full(loops, needed - 1), np.full(loops, needed)
     for effect in effects.T:
-        # The loops that still run this change, and its values there.
+        # The loops in which this change is not dropped yet, and its values there.
         on, values, of_values = np.arange(loops), np.empty((loops, 0)), np.zeros(loops)
         for stage, least in rule.items():
             further = stage - values.shape[1]
@@ -189,7 +189,7 @@ def simulate(
 
 
 def false_keeps(changes: int, rule: Rule) -> float:
-    """How many of so many changes the rule keeps on average if none has an effect."""
+    """The expected number of keeps among this many changes if none has an effect."""
     rng = np.random.Generator(np.random.Philox(changes))
     return float(simulate(rng, np.zeros((LOOPS, changes)), rule).kept.mean())
 
@@ -215,7 +215,7 @@ def as_json(loop: Loop, answer: Answer) -> dict[str, Any]:
 
 
 def as_text(loop: Loop, answer: Answer, values: dict[str, Any], metric: str) -> str:
-    """The answer, and below it what the loop has used and kept."""
+    """The answer, then the runs used and the changes kept."""
     kept, tried = values["kept"], len(loop.tried)
     names = f" ({', '.join(kept[:SHOWN])}{', ...' if len(kept) > SHOWN else ''})" if kept else ""
     crashed = f", {loop.crashes} of which crashed" if loop.crashes else ""
@@ -228,7 +228,7 @@ def as_text(loop: Loop, answer: Answer, values: dict[str, Any], metric: str) -> 
 
 
 def _sentence(loop: Loop, answer: Answer, metric: str) -> str:
-    """The answer, and why."""
+    """The answer with its reason."""
     word, change, more = answer
     times = counted(more, "more time")
     if change is None:
@@ -249,7 +249,7 @@ def _sentence(loop: Loop, answer: Answer, metric: str) -> str:
     )
 
 
-# Names of the column that says the change; the first that the table has.
+# Names of the column of changes; the first that a table has is used.
 CHANGES = ("change", "candidate", "patch", "idea", "commit", "sha", "revision", "variant", "name", "id")
 CRASHED = FAILED | {"crash", "oom"}
 UNFINISHED = NOT_FINISHED - FAILED - {""}
@@ -277,7 +277,7 @@ def loop_table_of_frame(table: Any) -> Frame:
 
 
 def _table_of_log(path: str, logged: Sequence[tuple[str, str]], metric: str, by: str | None) -> Frame:
-    """The lines of a log as a table: one that says the change begins a run, which has one value of the metric."""
+    """The lines of a log as a table: a line with the change begins a run, which has at most one value of the metric."""
     names = list(dict.fromkeys(name for name, _ in logged))
     change = _column_of_changes(path, names, by)
     runs: list[dict[str, str]] = []
@@ -291,9 +291,9 @@ def _table_of_log(path: str, logged: Sequence[tuple[str, str]], metric: str, by:
 
 
 def runs_of_loop(table: Frame, metric: str, by: str | None, needed: int) -> tuple[list[str], np.ndarray, str]:
-    """The change of each run in a table of texts, its value, NaN if it crashed, and the column that says the change.
+    """Each run's change and value (NaN if it crashed), and the name of the column of changes.
 
-    So many runs of a change that are all equal are refused.
+    A change whose first `needed` runs are all equal is refused.
     """
     column = _column_of_changes(table.path, table.names, by)
     measured = column_named(table.path, table.names, metric, "metric")
@@ -305,7 +305,7 @@ def runs_of_loop(table: Frame, metric: str, by: str | None, needed: int) -> tupl
             raise BadInput(table.where(line), column, "found no change", "its name in each line")
     _require_a_line_a_run(table, changes)
     statuses = _statuses(table)
-    # What a loop writes for a run that crashed, such as 0.000000, is no value.
+    # A crashed run's number, such as 0.000000, is not a value.
     texts = np.where(np.isin(statuses, [*CRASHED]), "", table.column(measured)).astype(object)
     numbers, _ = numbers_of(Frame(table.path, table.cells.assign(**{measured: texts})), measured)
     done = ~np.isin(statuses, [*UNFINISHED])
@@ -319,7 +319,7 @@ def runs_of_loop(table: Frame, metric: str, by: str | None, needed: int) -> tupl
 
 
 def _statuses(table: Frame) -> list[str]:
-    """The status of each run in small letters, empty without such a column."""
+    """The status of each run in small letters; empty texts without a column of statuses."""
     name = next((name for name in table.names if plain(name) in STATES), None)
     if name is None:
         return [""] * table.lines
@@ -331,7 +331,7 @@ def _statuses(table: Frame) -> list[str]:
 
 
 def _column_of_changes(path: str, names: list[str], by: str | None) -> str:
-    """The column that says the change, as asked or by its name."""
+    """The column of changes: `by`, or the first known name."""
     if by is not None:
         return column_named(path, names, by, "by")
     known = [plain(name) for name in names]
@@ -343,7 +343,7 @@ def _column_of_changes(path: str, names: list[str], by: str | None) -> str:
 
 
 def _require_a_line_a_run(table: Frame, changes: list[str]) -> None:
-    """Refuse several lines of one run, steps or a seed again, and several lines in a cell."""
+    """Refuse several lines per run (several steps, or a repeated seed), and cells with several lines."""
     for name, column in zip(table.names, table.columns, strict=True):
         if any("\n" in str(cell) for cell in column):
             raise BadInput(table.path, name, "found a cell of several lines", "a line a run, and each quote closed")

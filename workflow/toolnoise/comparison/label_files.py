@@ -1,4 +1,4 @@
-"""The truth about examples, in a file of its own or beside predictions: labels, or true values of a regression."""
+"""The truth for each example, in its own file or beside predictions: labels, or true values of a regression."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,15 +16,15 @@ from toolnoise.formulas.outcomes import LABEL, LABELS, MASKS, TOKENS, VALUES, YE
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
+MOST_CLASSES = np.float64(2**31)  # a Python integer would overflow in half precision, which labels may have
 
 
 class Truth(NamedTuple):
-    """The class or the value of each unit, [U], in a file; None in one of right and wrong answers, which need none.
+    """The class or value of each unit, [U]; None for right and wrong answers, which need no truth.
 
-    `shape` is that of the array where examples have several units, and of all values; `examples` counts units, and
-    `asked` names an example's units. `ids` identify the examples if the file does. For classes that are texts, `codes`
-    has the numbers; further classes get theirs as runs predict them. `alone` says that the file has nothing else.
+    `shape` is the shape of the array if examples have several units, and always for values. `examples` counts units,
+    and `asked` names an example's units. `ids` identify the examples if the file has them. For classes that are texts,
+    `codes` has their numbers, also of further classes that runs predict. `alone`: the file has nothing else.
     """
 
     source: str
@@ -44,7 +44,7 @@ class Truth(NamedTuple):
 
 
 def read(path: str) -> Truth:
-    """The labels in a file of one column or row, in a column of labels, or of the test set in a study's data."""
+    """The labels in a file of one column or row, in a column or array of labels, or of the test set in study data."""
     names = arrays.npz_names(path) if table_files.is_zipped(path) else []
     if "test_labels" in names:
         data = prepared.load(path)
@@ -58,7 +58,7 @@ def read(path: str) -> Truth:
 
 
 def labels_of_array(path: str, array: np.ndarray) -> Truth:
-    """The labels in an array, which is a file's or an argument's: numbers, or texts that name classes."""
+    """The labels in an array from a file or an argument: numbers, or texts that name classes."""
     if array.dtype.kind == "U":
         names, places = np.unique(array.ravel(), return_inverse=True)
         return Truth(path, places.ravel(), array.size, codes={str(name): place for place, name in enumerate(names)})
@@ -93,7 +93,7 @@ def _of_table(path: str, table: "pd.DataFrame") -> Truth:
 
 
 def numbers(path: str) -> Truth:
-    """The numbers in a file, finite: [N] of one column or row, [N, K] of several columns, or a study's true values."""
+    """The finite numbers in a file: [N] for one column or row, [N, K] for several columns, or a study's true values."""
     if table_files.is_zipped(path) and "test_labels" in arrays.npz_names(path):
         return numbers_of_array(path, prepared.targets(path)["test_labels"])
     if table_files.is_zipped(path) or table_files.is_array(path):
@@ -123,7 +123,7 @@ def numbers_of_array(path: str, array: np.ndarray) -> Truth:
 
 
 def _labelled(path: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """The array in an .npy, or in an .npz the only one or the one with the name of labels; what identifies examples."""
+    """The array of an .npy, or the array of labels or the only array of an .npz, with the ids of its examples."""
     if not table_files.is_zipped(path):
         array = arrays.read_npy(path)
         table_files.require_array(path, array, 3)

@@ -1,8 +1,8 @@
-"""Tables of metrics of every layout as one, and what their columns say: arm, seed, session, step, name and state.
+"""Convert every layout of a metric table to one, and find the role of each column: arm, seed, session, step and so on.
 
-W&B exports a chart with a column a run, TensorBoard a file a run, MLflow's page a line a value; people write a model a
-line with a column a seed, or a column a model. What is a metric in these is said by the user: `metric`. Columns are as
-asked, or as their names make it plain.
+W&B exports a chart with a column per run, TensorBoard a file per run, MLflow's page a line per value. People write a
+line per model with a column per seed, or a column per model. The user names the metrics (`metric`). A column's role is
+the one that the user gives, or else follows from its name if that is clear.
 """
 
 import difflib
@@ -21,7 +21,7 @@ from toolnoise.comparison.known_names import ASIDE, INDEX, METRICS, OF_LINES
 from toolnoise.comparison.naming import arms_in_names, column_named, is_meant, listed, plain, words_of
 from toolnoise.comparison.table_files import LARGEST, LINE, is_number
 
-# Cells that stand for nothing, as spreadsheets and loggers write them.
+# Blank cells, as spreadsheets and loggers write them.
 BLANK = {"", "-", "none", "null", "n/a", "na", "<na>"}
 TENSORBOARD = ["Wall time", "Step", "Value"]
 TAG = re.compile(r"[-_]tag[-_](.+)\.csv$")
@@ -36,7 +36,7 @@ MODEL, SEED, RUN, STEP = "model", "seed", "run", "step"
 
 
 class Frame(NamedTuple):
-    """A table: what its file is called, and its columns of numbers, of texts, or of True and False."""
+    """A table with the name of its file; a column has numbers, texts, or True and False."""
 
     path: str
     cells: "pd.DataFrame"
@@ -67,7 +67,7 @@ class Frame(NamedTuple):
         return texts(self.column(name))
 
     def where(self, line: int) -> str:
-        """The file, and a line by its number in it, if the lines are the file's and no cell has several."""
+        """The file and line number for a message; the file alone if lines do not match the file's."""
         return f"{self.path}: line {self.cells.index[line]}" if self.cells.index.name == LINE else self.path
 
 
@@ -92,7 +92,7 @@ def texts(column: np.ndarray) -> list[str]:
 
 
 def numbers_of(frame: Frame, name: str) -> tuple[np.ndarray, bool]:
-    """The numbers of a column, NaN in blank cells and infinite where they are not finite; and if in percent."""
+    """The numbers of a column, NaN in blank cells and infinite where not finite, and whether they have % signs."""
     column = frame.column(name)
     if column.dtype.kind == "b":
         raise BadInput(frame.path, name or "its column", "found True and False", "a number for each run")
@@ -100,7 +100,7 @@ def numbers_of(frame: Frame, name: str) -> tuple[np.ndarray, bool]:
     for line, cell in enumerate(map(str, column)):
         if cell.lower() in BLANK:
             continue
-        # MLflow's page writes '-1 for -1, against formulas in spreadsheets.
+        # MLflow's page writes '-1 for -1, to prevent spreadsheet formulas.
         text = cell.removeprefix("'").removesuffix("%").strip()
         percents += cell.endswith("%")
         if not is_number(text):
@@ -108,7 +108,7 @@ def numbers_of(frame: Frame, name: str) -> tuple[np.ndarray, bool]:
             raise BadInput(frame.where(line), name, f"found {cell!r}", f"a number{point}, or a blank cell")
         values[line] = float(text) if np.isfinite(float(text)) else np.inf
         if np.isfinite(values[line]) and values[line] and not 1 / LARGEST <= abs(values[line]) <= LARGEST:
-            allowed = f"0, or 1 / {LARGEST:g} to {LARGEST:g}"  # squares have floats, too
+            allowed = f"0, or 1 / {LARGEST:g} to {LARGEST:g}"  # the square must be a finite float, too
             raise BadInput(frame.where(line), name, f"found {values[line]:g}", allowed)
     if 0 < percents < np.count_nonzero(~np.isnan(values)):
         raise BadInput(frame.path, name, "found some numbers with % and some without", "one of the two")
@@ -124,19 +124,19 @@ def is_numeric(column: np.ndarray) -> bool:
 
 
 def is_index(name: str) -> bool:
-    """Whether a column has a table's own numbers of lines."""
+    """Whether a column is the table's own index."""
     return not name or plain(name) in INDEX
 
 
 def has_column(frame: Frame, wanted: str) -> bool:
-    """Whether a name stands for a column."""
+    """Whether the table has a column that this name refers to."""
     return any(is_meant(name, wanted) for name in frame.names)
 
 
 def as_long(
     frame: Frame, metrics: tuple[str, ...], by: str | None, seed: str | None, *, one_arm: bool
 ) -> tuple[Frame, list[str]]:
-    """A table with a line a run or a step, and what was read how; if it has one arm, models are no columns."""
+    """The table with a line per run or step, and notes on how it was read; if it has one arm, columns are no models."""
     if frame.names == TENSORBOARD:
         return _tensorboard(frame, metrics)
     if all(has_column(frame, metric) for metric in metrics):
@@ -155,7 +155,7 @@ def as_long(
 
 
 def _tensorboard(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list[str]]:
-    """The scalars of one run, as TensorBoard's page saves them: one metric, named by the file if at all."""
+    """The scalars of one run, as saved by TensorBoard's page: one metric, named at most in the file's name."""
     tag = TAG.search(frame.path)
     if len(metrics) > 1 or (tag and not {*words_of(metrics[0])} <= {*words_of(tag[1]), "value"}):
         what = f"found the scalars of {tag[1] if tag else 'one metric'}, asked for {', '.join(metrics)}"
@@ -165,7 +165,7 @@ def _tensorboard(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list[st
 
 
 def _chart(frame: Frame, metrics: tuple[str, ...], runs: list[str]) -> tuple[Frame, list[str]]:
-    """A chart that W&B exported: columns "run - metric", and their extremes, which are left."""
+    """A chart exported by W&B: columns "run - metric"; the columns of extremes are not used."""
     curves = {metric: [name for name in runs if name.endswith(f" - {metric}")] for metric in metrics}
     for metric, columns in curves.items():
         if not columns:
@@ -193,7 +193,7 @@ def _chart(frame: Frame, metrics: tuple[str, ...], runs: list[str]) -> tuple[Fra
 
 
 def _a_line_a_value(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list[str]]:
-    """A line a value, with its metric's name: the history that MLflow's page saves."""
+    """A line per value with the metric's name: the history saved by MLflow's page."""
     names = {plain(name): name for name in frame.names}
     if "group" in names and "run" not in names:
         raise BadInput(frame.path, "Group", "found curves of groups, which are means of runs", "a curve a run")
@@ -210,7 +210,7 @@ def _a_line_a_value(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list
 
 
 def _seeds_are_columns(frame: Frame, metric: str, by: str | None, seed: str | None) -> tuple[Frame, list[str]] | None:
-    """A line a model, with a number for each seed or run; models may be numbers, such as widths."""
+    """A line per model with a number for each seed or run; models may be numbers, such as widths."""
     names, columns = frame.names, frame.columns
     cells = [place for place, column in enumerate(columns) if is_numeric(column)]
     if len(cells) == len(names):
@@ -233,7 +233,7 @@ def _seeds_are_columns(frame: Frame, metric: str, by: str | None, seed: str | No
 
 
 def _models_are_columns(frame: Frame, metric: str, by: str | None, seed: str | None) -> tuple[Frame, list[str]] | None:
-    """A line a seed or a run, with a number for each model."""
+    """A line per seed or run with a number for each model."""
     known = seed is not None and seed in frame.names
     of_lines = [
         place
@@ -254,7 +254,7 @@ def _models_are_columns(frame: Frame, metric: str, by: str | None, seed: str | N
 def _below_each_other(
     frame: Frame, columns: Mapping[int, str], others: Mapping[int, str], named: str, metric: str
 ) -> Frame:
-    """A table with a line for each cell of some columns, by their places: what they are called, and other columns."""
+    """The table in long form: a line for each cell of these columns, with the column's name and the other columns."""
     cells = frame.cells.set_axis(range(len(frame.names)), axis=1).melt([*others], [*columns])
     called = cells.pop("variable").map(columns).astype(object)
     cells.insert(0, "variable", called)
@@ -262,28 +262,28 @@ def _below_each_other(
 
 
 def _is_of_lines(name: str) -> bool:
-    """Whether a column numbers lines, or tells them apart."""
+    """Whether a column numbers or identifies lines."""
     return is_index(name) or plain(name) in OF_LINES
 
 
 def _no_model(name: str) -> bool:
-    """Whether a column is a metric, or something else that is counted."""
+    """Whether a column is a numbered run, a metric or another quantity by its name, and so not a model."""
     numbered = NUMBERED.fullmatch(name)
     of_run = numbered is not None and (numbered["word"] or "").lower() in {"seed", *RUN_WORDS - {"r"}}
     return of_run or not {*METRICS, *ASIDE}.isdisjoint(words_of(name))
 
 
-NONE = "none"  # in place of a column: there is none
-# Of a date the day counts.
+NONE = "none"  # in place of a column's name: no column
+# Only the day of a date counts.
 DAY = re.compile(r"(\d{4}-\d\d?-\d\d?|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{8})([T ].*)?")
-# Where a file says the arms of its runs: nowhere, for it is one; in a column or in names; there, or it is one.
+# Where arms are: each has files of its own; in a column or names of runs; or there, and otherwise the table is one arm.
 Arms = Literal["in files", "needed", "or one"]
 
 
 class Asked(NamedTuple):
-    """What a user says of tables: `metrics`, columns of arms, seeds and sessions, which steps count, what is better.
+    """The user's options for tables: metrics, columns of arms, seeds and sessions, steps that count, directions.
 
-    `lower` and `higher` are names of metrics; empty ones stand for all, None for none.
+    `lower` and `higher` are names of metrics; an empty tuple means all, None means none.
     """
 
     metrics: tuple[str, ...]
@@ -297,7 +297,7 @@ class Asked(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """The columns by what they say; None where no column does, or, of an arm, where files or names of runs do."""
+    """The columns by role; None if no column has the role, or if files or names of runs have the arm."""
 
     arm: str | None
     seed: str | None
@@ -306,8 +306,8 @@ class Roles(NamedTuple):
     step: str | None
     state: str | None
     session: str | None
-    unused: list[str]  # columns of texts that nothing of this says
-    settings: list[str]  # and columns of few values, such as learning rates
+    unused: list[str]  # columns of texts without a role
+    settings: list[str]  # columns with few values, such as learning rates
 
 
 def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> Roles:
@@ -340,7 +340,7 @@ def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> 
         for orders in (known.NAMES, known.RUNS)
     )
     free = [name for name in free if name not in (named, run)]
-    # What tells what a line is of: texts, and what data sets are called.
+    # Columns that may show what a line belongs to: texts, and columns named as data sets or tasks.
     aside = known.BESIDE.union(known.RUNS)
     unused = [
         name
@@ -353,7 +353,7 @@ def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> 
 
 
 def _has_states(frame: Frame, name: str) -> bool:
-    """Whether a column has the states of runs, as loggers say them."""
+    """Whether a column has states of runs in loggers' words."""
     found = {text.lower() for text in frame.texts(name)}
     if unknown := found - known.FINISHED - known.UNFINISHED:
         if found & known.FAILED:
@@ -374,7 +374,7 @@ def _known_seed(frame: Frame, free: list[str]) -> str | None:
 
 
 def _known_arm(frame: Frame, free: list[str], *, needed: bool, curves: bool) -> str | None:
-    """The column of arms; where runs have several lines, their names repeat without being arms."""
+    """The column of arms. If runs have several lines, repeated names of runs are not arms."""
     cells = {name: frame.texts(name) for name in free}
     several = {name: held for name, held in cells.items() if len(set(held) - {""}) > 1}
     likely = [name for name in several if plain(name) in known.ARMS]
@@ -402,7 +402,7 @@ def _known_arm(frame: Frame, free: list[str], *, needed: bool, curves: bool) -> 
 
 
 def began_columns(frame: Frame, taken: Sequence[str]) -> pd.DataFrame:
-    """The cells of columns that have a session's name; of a date the day, or else nothing: it has the time of day."""
+    """The cells of columns named as sessions; a `date` is reduced to its day, blank if it has none."""
     free = [name for name in frame.names if name not in taken and frame.names.count(name) == 1]
     cells = {name: frame.texts(name) for name in free if plain(name) in known.SESSIONS}
     days = {name: list(map(DAY.fullmatch, held)) for name, held in cells.items() if plain(name) == "date"}
@@ -411,7 +411,7 @@ def began_columns(frame: Frame, taken: Sequence[str]) -> pd.DataFrame:
 
 
 def columns_of_sessions(began: pd.DataFrame) -> list[str]:
-    """The columns that tell a session of each run: one, or several that disagree; a constant one only if alone."""
+    """The columns with a session for each run: one, or several that disagree; a constant column only if none varies."""
     filled = [name for name in began if (began[name] != "").all()]
     told = {tuple(pd.factorize(began[name])[0]): name for name in reversed(filled) if len(set(began[name])) > 1}
     return [name for name in filled if name in told.values()] or filled[:1]

@@ -1,8 +1,8 @@
 """Runs with their metrics from tables: a file of all arms, or a file or several for each arm.
 
-Nothing is chosen in silence: `notes` say which columns were taken, which lines were left out and why. Of several steps
-a run, the last or the best counts, and never without being asked. A column of sessions is taken only if it is asked
-for, but for times and speeds: runs of one session (a machine, a day, a launch) share its speed.
+Nothing is chosen silently: `notes` name the columns used, the lines left out, and the reasons. If a run has several
+steps, the user says whether the last or the best counts. A column of sessions is used only on request, except for times
+and speeds: runs of one session (a machine, a day, a launch) share its speed.
 """
 
 from collections import Counter
@@ -21,9 +21,9 @@ from toolnoise.comparison.metric_layouts import NONE, Arms, Asked, Frame, Roles
 from toolnoise.comparison.naming import Metric, listed, plain, words_of
 from toolnoise.comparison.table_files import EXACT, is_number
 
-LEFT = "Left out: "  # begins a note on what does not count
-NUMBERED = "run "  # begins what stands for a seed if `paired` is given
-MOST_NAMED = 3  # files or runs in a sentence
+LEFT = "Left out: "  # start of a note on excluded lines
+NUMBERED = "run "  # start of the substitute for a seed with `paired`
+MOST_NAMED = 3  # files or runs named in a sentence
 ONCE = "each seed once in an arm"
 SHARED = "Runs of one session (a machine, a day, a launch) share its speed"
 OWN_SESSIONS = f"session {NONE} if each run is a session of its own"
@@ -33,10 +33,10 @@ OF_RUN = ["arm", "seed", "session", "session_of_times", "run"]
 class Lines(NamedTuple):
     """Lines of tables, in frames with one index.
 
-    `about` has where a line stands and its run by arm, file, name, seed and session (None if unknown), and its step
-    (NaN if unknown). `numbers` are those of metrics: NaN where the cell is blank, infinite where it is not finite.
-    `settings` are the cells of other columns with few values, such as learning rates, `began` those of columns with a
-    session's name.
+    `about` has the place of each line, its run by arm, file, name, seed and session (None if unknown), and its step
+    (NaN if unknown). `numbers` has the metrics: NaN for blank cells, infinite for numbers that are not finite.
+    `settings` has the cells of other columns with few values, such as learning rates, and `began` those of columns
+    named as sessions.
     """
 
     about: pd.DataFrame
@@ -45,21 +45,21 @@ class Lines(NamedTuple):
     began: pd.DataFrame
 
     def called(self, line: int) -> str:
-        """A line's run, for people."""
+        """A line's run, for messages."""
         seed, arm = self.about["seed"][line], self.about["arm"][line]
         of = self.about["run"][line] if seed is None else f"seed {seed}"
         return f"{of} of {arm}" if of else f"a run of {arm}"
 
     def where(self, line: int) -> str:
-        """Where a line stands."""
+        """A line's place, for messages."""
         return self.about["where"][line]
 
 
 class Runs(NamedTuple):
-    """The runs of all arms: `about` has a line a run, `numbers` its metrics, NaN where it has none.
+    """The runs of all arms: `about` has a line per run, `numbers` its metrics, NaN where it lacks one.
 
     The columns of `about` are arm, seed, session and session_of_times (None if unknown), and run, its name. `session`
-    is what the user says of sessions: their column, "none", or nothing. `notes` say what was chosen and left out.
+    is the user's option: the column of sessions, "none", or None. `notes` say what was chosen and left out.
     """
 
     about: pd.DataFrame
@@ -74,30 +74,30 @@ class Runs(NamedTuple):
         return list(dict.fromkeys(self.about["arm"][self.numbers.notna().any(axis=1)]))
 
     def of(self, arm: str, metric: str) -> pd.DataFrame:
-        """The runs of an arm that have a metric, with their `value` and the session that counts for it."""
+        """The runs of an arm that have a metric, with its `value` and the session that applies."""
         chosen = (self.about["arm"] == arm) & self.numbers[metric].notna()
         runs = self.about[chosen].assign(value=self.numbers[metric][chosen])
         return runs.assign(session=runs["session_of_times"]) if is_time(metric) and self.session is None else runs
 
     def sessions_missing(self, metric: str) -> bool:
-        """Whether runs may share sessions that would decide a metric, and nothing says which."""
+        """Whether runs may share unknown sessions that would affect this metric."""
         return is_time(metric) and self.session is None and self.about["session_of_times"].isna().any()
 
     @property
     def described(self) -> list[str]:
-        """What was read, for people: the arms with their runs, what was chosen, and which way metrics are better."""
+        """Sentences on what was read: arms with their runs, choices made, and directions of metrics."""
         counts = ", ".join(f"{arm} {(self.about['arm'] == arm).sum()}" for arm in self.arms)
         return [f"Runs: {counts}.", *self.notes, *(f"{metric.better}." for metric in self.metrics)]
 
 
 def as_runs(runs: Sequence[tuple[str, str | None, Mapping[str, float]]], metrics: list[Metric]) -> Runs:
-    """Runs of which the arm, the seed (None if unknown) and the metrics are known."""
+    """Runs from their arms, seeds (None if unknown) and metrics."""
     about = pd.DataFrame([(arm, seed, None, None, "") for arm, seed, _ in runs], columns=OF_RUN, dtype=object)
     return Runs(about, pd.DataFrame([values for *_, values in runs], dtype=float), metrics)
 
 
 def require_own_sessions(metric: str, session: str | None) -> None:
-    """Refuse what a rule for single runs cannot judge: times of runs that may share a session, or a column of these."""
+    """Refuse times of runs that may share a session, and a column of sessions, for rules that judge single runs."""
     if session not in (None, NONE):
         allowed = f"{NONE}, if each run is a session of its own; compare averages runs over a column"
         raise BadArgument("session", f"found {session}", allowed)
@@ -108,11 +108,11 @@ def require_own_sessions(metric: str, session: str | None) -> None:
 def runs_of_lines(
     lines: Lines, metrics: Sequence[Metric], steps: str | None
 ) -> tuple[pd.Index, pd.DataFrame, list[str]]:
-    """The first line of each run, its metrics, and notes: a metric that is not finite is left out of its run."""
+    """The first line of each run, its metrics without those that are not finite, and notes."""
     about, notes = lines.about, []
     run = _run_of_each_line(lines)
     firsts = about.index[~run.duplicated()]
-    # Of two runs of an arm (and a session) with one seed, neither pairs nor the number of runs would be right.
+    # If two runs of an arm (and a session) had one seed, pairs and the number of runs would be wrong.
     if twice := _first_repeat(about.loc[firsts].dropna(subset="seed"), ["arm", "seed", "session"]):
         _refuse_twice(lines, *twice, about["arm"][twice[1]], f"seed {about['seed'][twice[1]]}")
     values = pd.DataFrame(index=firsts)
@@ -129,9 +129,9 @@ def runs_of_lines(
 
 
 def _run_of_each_line(lines: Lines) -> pd.Series:
-    """The first line of each line's run: lines of one name, seed and session, or, without these, steps in one file.
+    """For each line, the first line of its run: lines of one arm, file, name, seed and session.
 
-    Lines with one name and no steps may be of several runs, or of something else: they are refused.
+    If they have no seed and not several steps, each line is a run; lines with the same name are then refused.
     """
     about, key = lines.about, ["arm", "file", "run", "seed", "session"]
     groups = about.groupby(key, sort=False, dropna=False)
@@ -145,7 +145,7 @@ def _run_of_each_line(lines: Lines) -> pd.Series:
 
 
 def _first_repeat(frame: pd.DataFrame, names: list[str]) -> tuple[int, int] | None:
-    """The first two lines that are equal in these columns, if there are any."""
+    """The first two lines that are equal in these columns; None if there are none."""
     group = frame.groupby(names, sort=False, dropna=False).ngroup()
     if not (repeated := group.duplicated()).any():
         return None
@@ -154,7 +154,7 @@ def _first_repeat(frame: pd.DataFrame, names: list[str]) -> tuple[int, int] | No
 
 
 def _refuse_twice(lines: Lines, first: int, second: int, key: str, what: str) -> NoReturn:
-    """Refuse what stands twice; a column that differs there is the arm, or one of its values is to be chosen."""
+    """Refuse a repeated line; the message names a column that differs there, which may be the arm or the session."""
     where, stands = lines.where(second), f"{what} stands in {lines.where(first)}, too"
     settings, began = (
         [name for name in frame if "" not in (cells := set(frame[name][[first, second]])) and len(cells) > 1]
@@ -175,7 +175,7 @@ def _refuse_twice(lines: Lines, first: int, second: int, key: str, what: str) ->
 def _that_count(
     lines: Lines, filled: pd.Series, run: pd.Series, metric: Metric, steps: str | None
 ) -> tuple[pd.Series, list[str]]:
-    """The values of the lines that count, one of each run, and what is said of them."""
+    """The values of the lines that count, one per run, and notes on them."""
     table = pd.DataFrame({"run": run, "step": lines.about["step"][filled.index], "value": filled})
     of_runs = table.groupby("run")["step"]
     several = table[of_runs.transform("size") > 1]
@@ -209,7 +209,7 @@ def _that_count(
 
 
 def numbered_seeds(about: pd.DataFrame) -> list[str]:
-    """What stands for the seeds of runs: the numbers of their files, or their order, as `paired` says."""
+    """Substitutes for seeds, for `paired`: the numbers of the files, or the order of the runs in each arm."""
     seeds, of_arms = about["seed"], about.groupby("arm", sort=False)["seed"]
     if all(str(seed).startswith(NUMBERED) for seed in seeds):
         if len({frozenset(of_arm) for _, of_arm in of_arms}) > 1:
@@ -225,9 +225,9 @@ def numbered_seeds(about: pd.DataFrame) -> list[str]:
 
 
 class Notes(NamedTuple):
-    """What is said of files: each text once, with the files that it is true of, and counts over all of them.
+    """Notes on files: each note once with the files it applies to, and counts over all files.
 
-    `percent` has the first file in which a metric is, or is not, in percent.
+    `percent` has the first file whose metric is in percent, and the first whose metric is not.
     """
 
     files: dict[str, list[str]]
@@ -235,7 +235,7 @@ class Notes(NamedTuple):
     percent: dict[tuple[str, bool], str]
 
     def sentences(self) -> list[str]:
-        """All of it."""
+        """All notes as sentences."""
         said = []
         for text, paths in self.files.items():
             named = ", ".join(paths) if len(paths) <= MOST_NAMED else f"{len(paths)} files"
@@ -243,7 +243,7 @@ class Notes(NamedTuple):
         return said + [f"{LEFT}{count} {what}." for what, count in self.counts.items()]
 
     def unit(self, metric: str) -> str:
-        """Points of a metric in percent, which must be so in every file."""
+        """ "points" for a metric in percent, which must be in percent in every file; otherwise empty."""
         if (metric, True) in self.percent and (metric, False) in self.percent:
             what = f"found numbers with %, and without in {self.percent[metric, False]}"
             raise BadInput(self.percent[metric, True], metric, what, "one of the two in all files")
@@ -251,9 +251,9 @@ class Notes(NamedTuple):
 
 
 def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are: Arms = "needed") -> Runs:
-    """The runs of arms, each of which is a file, a folder or a pattern, several files, or a table in memory.
+    """The runs of arms; an arm is a file, a folder, a pattern, several files, or a table in memory.
 
-    A single table, or tables with `asked.by`, have the arms in a column, unless `arms_are` says otherwise.
+    For a single table, or with `asked.by`, `arms_are` says where the arms are.
     """
     arms = [
         [one for each in arm for one in ([each] if isinstance(each, Frame) else naming.files_of(each))] for arm in given
@@ -271,7 +271,7 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
             frame = one if isinstance(one, Frame) else metric_layouts.read_metric_file(one)
             seed = seeds[place] if seeds else None
             parts.append(_lines(frame, name, arms_are, asked, seed, notes, several=several))
-    # Of an arm in a file or several, each file has runs of its own.
+    # If arms are files, each file has its own runs.
     about, *others = (pd.concat(frames, ignore_index=True) for frames in zip(*parts, strict=True))
     lines = Lines(about if in_files else about.assign(file=""), *(frame.astype(object).fillna("") for frame in others))
     lines = lines._replace(numbers=others[0])
@@ -307,9 +307,9 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
 def _lines(
     original: Frame, arm: str, arms_are: Arms, asked: Asked, seed: str | None, notes: Notes, *, several: bool
 ) -> Lines:
-    """The lines of a table that are of a finished run and have a number.
+    """The lines of finished runs that have a number.
 
-    Of `several` files of an arm, each has one run: without other steps, pandas' numbers of lines are its steps.
+    If an arm has `several` files, each has one run: without a column of steps, pandas' line numbers are its steps.
     """
     found, layout = metric_layouts.as_long(
         original, asked.metrics, asked.by, asked.seed, one_arm=arms_are == "in files"
@@ -372,7 +372,7 @@ def _lines(
         layout.append(f"sessions by {of.session}")
     if folds := [name for name in found.names if plain(name) in known.FOLDS]:
         layout.append(f"{folds[0]}: folds share training data, so intervals over their runs are too narrow")
-    # Of another layout, columns have been made up.
+    # Columns that `as_long` added need no note.
     layout += [how for how, name in ((of_arms, of.arm), (of_seeds, of.seed)) if how and name in (None, *original.names)]
     if layout:
         notes.files.setdefault("; ".join(layout), []).append(found.path)
@@ -380,14 +380,14 @@ def _lines(
 
 
 def _summaries(found: Frame, of: Roles) -> list[str]:
-    """What stands in place of each line's seed or run, where that is no run: mean, std and such; else an empty text.
+    """For each line the word in place of a seed or run (mean, std, ...), or an empty text for a run.
 
-    Whatever its name, a column that has such words beside numbers has them in place of these.
+    A column whose other cells are all numbers counts, too, whatever its name.
     """
     said = [""] * found.lines
     for place, (name, column) in enumerate(zip(found.names, found.columns, strict=True)):
         cells = metric_layouts.texts(column) if column.dtype.kind == "O" else []
-        # Such words stand alone: std_2 may be a run.
+        # Such a word stands alone: std_2 may be a run.
         sums = {
             line
             for line, cell in enumerate(cells)
@@ -402,7 +402,7 @@ def _summaries(found: Frame, of: Roles) -> list[str]:
 
 
 def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> list[float]:
-    """The step of each line, of these runs by arm, name and seed; NaN where none is known."""
+    """The step of each line, NaN if unknown; `runs` has each line's arm, name and seed."""
     nowhere = [np.nan] * found.lines
     if not of.step:
         lines = np.arange(float(found.lines))
@@ -411,7 +411,7 @@ def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> 
     steps = metric_layouts.numbers_of(found, of.step)[0].tolist()
     if not of.state:
         return steps
-    # A table with states has a line a run, and its step is the last; unless the lines of a run tell steps.
+    # A table with states has a line per run, at its last step, unless lines of one run have different steps.
     of_runs: dict[tuple, list[float]] = {}
     for run, step in zip(runs, steps, strict=True):
         of_runs.setdefault(run, []).append(step)
@@ -420,7 +420,7 @@ def _steps(found: Frame, of: Roles, runs: Sequence[tuple], *, several: bool) -> 
 
 
 def _arms_of_lines(found: Frame, of: Roles, named: list[int], arm: str, arms_are: Arms) -> tuple[list[str], str]:
-    """The arm of each line, and how that is known. These lines may have names of runs."""
+    """The arm of each line, and a note on its source; `named` are the lines that are no summaries."""
     if of.arm:
         return found.texts(of.arm), f"arms by {of.arm}"
     if arms_are == "in files":
@@ -435,7 +435,7 @@ def _arms_of_lines(found: Frame, of: Roles, named: list[int], arm: str, arms_are
 def _seeds_of_lines(
     found: Frame, of: Roles, named: list[int], asked: str | None, seed: str | None
 ) -> tuple[list[str | None], str]:
-    """The seed of each line, None where none is known, and how that is known."""
+    """The seed of each line (None if unknown), and a note on its source."""
     if of.seed:
         for line, cell in enumerate(found.column(of.seed)):
             if isinstance(cell, float) and abs(cell) >= EXACT:
@@ -452,7 +452,7 @@ def _seeds_of_lines(
 def _in_names(
     found: Frame, of: Roles, named: list[int], parts_of: Callable[[Sequence[str]], list[str] | None]
 ) -> list[str] | None:
-    """A part of each run's name, blank in lines of no run; None if not all names have it."""
+    """A part of each run's name, blank for lines without a run; None unless all names have it."""
     names = found.texts(of.name) if of.name else []
     parts = parts_of([names[line] for line in named]) if names else None
     if parts is None:
@@ -464,7 +464,7 @@ def _in_names(
 
 
 def whole_seed(seed: str) -> str:
-    """A seed as it is compared: 1.0, as pandas writes it beside blank cells, is 1."""
+    """A seed in the form that is compared: 1.0, which pandas writes beside blank cells, is 1."""
     if seed.isdecimal():
         return str(int(seed))
     if is_number(seed) and np.isfinite(float(seed)) and float(seed).is_integer():
@@ -473,7 +473,7 @@ def whole_seed(seed: str) -> str:
 
 
 def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
-    """The seed of each of an arm's files by its name, or its number if `paired` says that this is as good."""
+    """The seed of each file of an arm by its name, or its number if `paired`; None unless all have different ones."""
     if len(paths) < 2 or asked.seed is not None:
         return None
     seeds = naming.seeds_in_names(paths)
@@ -483,7 +483,7 @@ def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
 
 
 def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
-    """The columns of texts, and grids of a setting, that differ in an arm and are not used; other data are refused."""
+    """The columns that vary within an arm and are not used; an arm with several data sets or tasks is refused."""
     several = []
     for name in of.unused:
         of_arms = pd.Series(found.texts(name), dtype=object)[arms.index].groupby(arms).unique()
@@ -495,7 +495,7 @@ def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
                     found.path, name, what, lambda spelled, *, of=name, each=each: f"{each}, or {spelled('by', of)}"
                 )
             several.append(name)
-    # A grid of a setting in each arm: no run of it differs by noise alone.
+    # If every arm is the same grid over a setting, its runs do not differ by noise alone.
     for name in of.settings if of.seed is None and len(arms) else ():
         counts = pd.crosstab(arms, pd.Series(found.texts(name), dtype=object)[arms.index])
         of_each = counts.shape[1] > 1 and counts.min(axis=None) > 1 and (counts == counts.iloc[0]).all(axis=None)

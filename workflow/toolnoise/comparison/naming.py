@@ -1,14 +1,14 @@
-"""What names say: a column's role, which is meant, which way a metric is better; arms and seeds of runs and files.
+"""The meaning of names: a column's role, a metric's direction, arms and seeds in names of runs and files.
 
-A name has a direction if its words are a listed name and words that turn none round, such as val and top1. A word more
-may mean anything: loss_reduction, weight_loss, accuracy_gap. Of all others the user says it. The scale of metrics is
-known less: 0.93 in one arm and 93 in another differ by a factor, and not by what was trained.
+A metric has a direction if its name consists of a listed name and of words that do not reverse it, such as val and
+top1. Any other word may change the meaning: loss_reduction, weight_loss, accuracy_gap. For such names, the user gives
+the direction. Names do not give the scale: 0.93 in one arm and 93 in another probably differ only by a factor of 100.
 
-An arm is given as a file, as a folder of files, as a pattern such as `a/*.npy`, or as the files that a shell makes of a
-pattern. Files of a folder or a pattern are taken in the order of their names; runs that files or their names number, in
-the order of their numbers. A single file may hold any number of runs; of several files, each is one run. bert-seed1 is
-a run of bert with seed 1, gpt_2 one of gpt. A number is a seed only where the name says so: W&B, for instance, numbers
-all runs of a project.
+An arm is given as a file, as a folder of files, as a pattern such as `a/*.npy`, or as several files. The files of a
+folder or a pattern are read in the order of their names. If files or their names number the runs, runs are in the order
+of these numbers. A single file may have any number of runs; if there are several files, each is one run. bert-seed1 is
+a run of bert with seed 1, gpt_2 a run of gpt. A number is a seed only after the word seed or s, since others may number
+something else: W&B numbers all runs of a project.
 """
 
 import difflib
@@ -31,16 +31,16 @@ from toolnoise.comparison.known_names import (
     WORDS,
 )
 
-# What loggers write before the name of a column.
+# Prefixes that loggers put before a column's name.
 PREFIXES = ("metrics.", "params.", "tags.", "config.", "summary.", "config/", "params_", "user_attrs_")
-SHOWN = 20  # names in an error
+SHOWN = 20  # names shown in an error
 PERCENT = 100
-# Words in the names of metrics that are shares.
+# Words in names of metrics that are shares.
 SHARES = {"acc", "accuracy", "auc", "auroc", "auprc", "iou", "miou", "recall", "precision", "dice", "rouge"}
 
 
 class Metric(NamedTuple):
-    """A metric as it is named, whether lower is better (None: not known), and its unit or none."""
+    """A metric's name, whether lower is better (None: unknown), and its unit if it has one."""
 
     name: str
     lower: bool | None
@@ -49,7 +49,7 @@ class Metric(NamedTuple):
 
     @property
     def better(self) -> str:
-        """The way in which it is better, for people."""
+        """Its direction, as a sentence."""
         if self.lower is None:
             return f"{self.name}: which way is better is not known (lower or higher says it)"
         return f"{self.name}: {'lower' if self.lower else 'higher'} is better ({self.why})"
@@ -58,7 +58,7 @@ class Metric(NamedTuple):
 def directed(
     names: Sequence[str], lower: Sequence[str] | None = None, higher: Sequence[str] | None = None
 ) -> list[Metric]:
-    """Metrics with their directions; no names of `lower` or `higher` stand for all metrics, None for none."""
+    """Metrics with their directions; empty `lower` or `higher` means all metrics, None means none."""
     metrics = []
     for name in names:
         said = [of is not None and (not of or name in of) for of in (lower, higher)]
@@ -69,7 +69,7 @@ def directed(
 
 
 def require_directions(metrics: Iterable[Metric]) -> None:
-    """Refuse a metric of which nobody says which way it is better."""
+    """Refuse a metric whose direction is unknown."""
     for metric in metrics:
         if metric.lower is None:
             what = f"found {metric.name}, and not which way it is better"
@@ -77,10 +77,10 @@ def require_directions(metrics: Iterable[Metric]) -> None:
 
 
 def _by_name(name: str) -> Metric:
-    """The direction of a listed name; a name that says both says none."""
+    """The direction of a known name; a name with both directions has none."""
     for text in dict.fromkeys((name, split_words(name))):  # mIoU, testError
         words = re.findall("[a-z]+[0-9]*", text.lower())
-        # Without numbers but for those that belong to a name: top1 is top, and f1 is f1.
+        # Numbers are dropped unless they belong to a name: top1 is top, f1 stays f1.
         words = [word if word in HIGHER else word.rstrip("0123456789") for word in words]
         spaced = f" {' '.join(words)} "
         lower, higher = ([known for known in of if f" {known} " in spaced] for of in (LOWER, HIGHER))
@@ -112,12 +112,12 @@ def plain(name: str) -> str:
 
 
 def is_meant(name: str, wanted: str) -> bool:
-    """Whether a column is the one that a name stands for, but for a prefix and the case of letters."""
+    """Whether a name refers to this column, ignoring a logger's prefix and case."""
     return bare(name).lower() == bare(wanted).lower()
 
 
 def column_named(path: str, names: Sequence[str], wanted: str, argument: str) -> str:
-    """The one column that a name stands for: exactly, without a logger's prefix, or in other letters' case."""
+    """The one column that a name refers to: exactly, without a logger's prefix, or ignoring case."""
     for matching in (
         [name for name in names if name == wanted],
         [name for name in names if name in {prefix + wanted for prefix in PREFIXES}],
@@ -134,7 +134,7 @@ def column_named(path: str, names: Sequence[str], wanted: str, argument: str) ->
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names for an error, not all of many."""
+    """A list of names for an error, shortened if long."""
     shown = [name or "one without a name" for name in names[:SHOWN]]
     return ", ".join(shown) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
@@ -150,14 +150,14 @@ def require_one_scale(held: Mapping[str, Sequence[float]], key: str = "", file: 
 
 
 def require_one_scale_of_shares(metric: str, of_arms: Mapping[str, Sequence[float]], file: str = "") -> None:
-    """Refuse the same of a metric that is a share by its name, in arms."""
+    """Refuse mixed scales among arms for a metric that is a share by its name."""
     if not SHARES.isdisjoint(words_of(metric)):
         require_one_scale(of_arms, metric, file)
 
 
 NAMES = string.ascii_uppercase
 SUFFIXES = (".npy", ".npz", ".csv")
-# The part of a path that has a date, and a part below it that has the time alone: neither numbers a run.
+# A part of a path with a date, and a part below it with a time: their numbers are not runs.
 DATED = re.compile(r"[^/]*(\d{4}-\d\d-\d\d|\d{8}[T_-]\d{6})[^/]*(/\d\d-\d\d-\d\d(?=/))?")
 ENDS = re.compile(r"(?P<arm>.*?)[\s_\-/.=,(]*(?P<word>[A-Za-z]*)[\s_\-=:]*(?P<number>\d+)\W*", re.ASCII)
 SEED = re.compile(r"(?<![a-z])s(?:eed)?[\s_\-=:]*(\d+)(?!\d)", re.IGNORECASE)
@@ -165,7 +165,7 @@ RUN_WORDS = {"", "seed", "s", "run", "rep", "replicate", "trial", "r"}
 
 
 def files_of(given: str) -> list[str]:
-    """The files that a path or a pattern stands for."""
+    """The files of a path, a folder or a pattern."""
     path = Path(given)
     if path.is_dir():
         files = [str(file) for file in sorted(path.iterdir()) if file.suffix in SUFFIXES]
@@ -179,9 +179,9 @@ def files_of(given: str) -> list[str]:
 
 
 def run_numbers(paths: Sequence[str]) -> list[int] | None:
-    """The number of each of several files, which is the seed in its path, or else the last number; None if two agree.
+    """The number of each file: the seed in its path, or else the last number; None unless all differ.
 
-    A time is no number of a run.
+    A time is not a run's number.
     """
     seeds = seeds_in_names(paths)
     if seeds and len(set(seeds)) == len(seeds) > 1:
@@ -190,7 +190,7 @@ def run_numbers(paths: Sequence[str]) -> list[int] | None:
 
 
 def require_pairs(counts: Sequence[int], named: Sequence[tuple[Sequence[Any], str]], fewest: int = 1) -> None:
-    """Refuse paired arms of other numbers of runs, or whose runs have other names: those of each, and its file."""
+    """Refuse paired arms with different numbers or names of runs; `named` has each arm's names and file."""
     if len(set(counts)) > 1 or counts[0] < fewest:
         allowed = "equal numbers of runs" + ", two or more" * (fewest > 1)
         raise BadArgument("paired", f"found {', '.join(map(str, counts))} runs", allowed)
@@ -202,7 +202,7 @@ def require_pairs(counts: Sequence[int], named: Sequence[tuple[Sequence[Any], st
 
 
 def arms_in_names(names: Sequence[str]) -> list[str] | None:
-    """The arms that names have before a number, if there are two or more, and several runs of one; None if not."""
+    """The arms before the number in each name; None unless there are two or more, one of them with several runs."""
     arms = []
     for name in names:
         match = ENDS.fullmatch(name)
@@ -217,18 +217,18 @@ def arms_in_names(names: Sequence[str]) -> list[str] | None:
 
 
 def seeds_in_names(names: Sequence[str]) -> list[str] | None:
-    """The seed that each name has, if each has one: seed1, s2."""
+    """The seed in each name, such as 1 in seed1 or s1; None unless each name has one."""
     found = [SEED.findall(name) for name in names]
     return [str(int(each[-1])) for each in found] if found and all(found) else None
 
 
 def names_of_arms(arms: Sequence[Sequence[str]]) -> list[str]:
-    """A name for each arm by its files: the shortest by which they all differ."""
+    """A name for each arm from its files: the shortest that differs between all arms."""
     stems = [re.sub(r"\.[A-Za-z]+$", "", files[0].rpartition("/")[2]) if len(files) == 1 else "" for files in arms]
-    # What the paths have in common before the last / of it.
+    # The common beginning of the paths, up to its last /.
     same = [os.path.commonprefix(files) for files in arms]  # noqa: RUF071 (by letters)
     folders = [path.rpartition("/")[0].rpartition("/")[2] for path in same]
-    # What the names have in common before a number: run-a of run-a-seed1-tag-accuracy.csv and others.
+    # The common beginning of the names before a number, such as run-a for run-a-seed1-tag-accuracy.csv.
     same = [os.path.commonprefix([file.rpartition("/")[2] for file in files]) for files in arms]  # noqa: RUF071
     beginnings = [re.sub(r"[\s_\-.=]*(seed|run|rep|s)?[\s_\-.=]*\d*$", "", name, flags=re.IGNORECASE) for name in same]
     whole = [files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}" for files in arms]
@@ -238,7 +238,7 @@ def names_of_arms(arms: Sequence[Sequence[str]]) -> list[str]:
     return [f"{number}: {files[0]}" for number, files in enumerate(arms, 1)]
 
 
-# Of tables of predictions
+# Names in tables of predictions
 
 
 def role_of(name: str) -> str:
@@ -267,25 +267,25 @@ def parts_of(name: str) -> list[str]:
 
 
 def role_of_words(words: Sequence[str]) -> str:
-    """The role that one of these words stands for, or an empty text."""
+    """The first role in `WORDS` that one of these words has, or an empty text."""
     return next((role for role, of_role in WORDS.items() if not of_role.isdisjoint(words)), "")
 
 
 def numbers_of(names: Sequence[str]) -> list[int] | None:
-    """The last number in each name, if each has another."""
+    """The last number in each name; None unless all differ."""
     digits = [re.findall("[0-9]+", name)[-1:] for name in names]
     numbers = [int(last[0][:18]) for last in digits if last]
     return numbers if len(set(numbers)) == len(names) else None
 
 
 def by_number(names: Sequence[str]) -> list[int]:
-    """The places of names in the order of their numbers, or as they are without such numbers."""
+    """The places of the names in the order of their numbers, or as given if numbers are missing or repeat."""
     numbers = numbers_of(names)
     return list(range(len(names))) if numbers is None else sorted(range(len(names)), key=numbers.__getitem__)
 
 
 def distinct_words(names: Sequence[str]) -> list[str]:
-    """The words of each name that not all of them have: score_a and score_b, or a and b."""
+    """Each name without the words that all share: a and b for score_a and score_b; full names if two would be equal."""
     words = [re.findall(r"[^\W_]+", name.lower()) for name in names]
     shared = set.intersection(*map(set, words)) if words else set()
     distinct = [" ".join(word for word in each if word not in shared) for each in words]

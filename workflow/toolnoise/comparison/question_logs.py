@@ -1,23 +1,23 @@
 """The scores of questions: samples of lm-evaluation-harness, logs of Inspect, JSON lines, or a CSV file.
 
-Whatever wrote a log, it has the score of each sample of a run for each question. Questions are known by their names,
-never by their places, and by their content where a log has it. Fields are looked up by name, with dots for fields of
-fields.
+Every log has the score of each sample of a run for each question. Questions are identified by their names, and also by
+their content if a log has it. In a table without names, the number of the line is the name. Fields are looked up by
+name; dots separate the names of nested fields.
 
-A line of `lm_eval --log_samples` is of a document and a filter. A metric is named as in its results:
-`exact_match,strict-match` is one metric after one filter, which may be left out where a file has one. The answer is the
-text that the filter left, or the place of the likeliest choice.
+A line of `lm_eval --log_samples` belongs to a document and a filter. Metrics have the names of its results:
+`exact_match,strict-match` is a metric after a filter. The filter may be left out if a file has only one. The answer is
+the text after the filter, or the index of the likeliest choice.
 
-A log of Inspect is a `.eval`, which is a zip of a JSON file for each sample and epoch, or a `.json` of all. Scores are
-numbers, or C, P, I and N for 1, 1/2, 0 and 0, as in Inspect's `value_to_float`; of a score with several values, each is
-named `scorer/value`. A sample that ended in an error has no score. The zip may be packed with Zstandard, which Python
-3.14 reads; earlier versions need the package zstandard. Each file in it is read on its own, none is larger than the
-memory allows, and nothing is written.
+A log of Inspect is a `.eval`, a zip with a JSON file for each sample and epoch, or a `.json` of all. Scores are
+numbers, or C, P, I and N for 1, 1/2, 0 and 0, as in Inspect's `value_to_float`. If a score has several values, each is
+named `scorer/value`. A sample that ended in an error has no score. Python 3.14 reads a zip packed with Zstandard;
+earlier versions need the package zstandard. Each file in the zip is read on its own, up to a size limit, and nothing is
+written.
 
-Columns of other files are known by their names (docs/tables/compare.txt): the question, its score, or an answer beside
-its target, which are equal but for the spaces around them; the run; the sample, where another column has the question.
-Metrics of runs are no scores of questions: lines of several runs or steps must name their questions, and so must scores
-other than 0 and 1 without a text.
+Columns of other files are found by their names (docs/tables/compare.txt): the question; its score, or an answer and its
+target, which are compared without the spaces around them; the run; the sample, if another column has the question.
+Metrics of runs are no scores of questions. So lines of several runs or steps must name their questions, and so must
+lines with scores other than 0 and 1 and without texts.
 """
 
 import hashlib
@@ -52,16 +52,16 @@ OF_LOGS = "a log of lm-evaluation-harness or Inspect, or JSON lines"
 
 
 class Asked(NamedTuple):
-    """What is to be read of logs: the score by its name, and the field by which questions are alike."""
+    """What to read from logs: the name of the score, and the field that groups questions."""
 
     metric: str | None = None
     cluster: str | None = None
 
 
 class Scored(NamedTuple):
-    """One sample of one run for a question; without a score if the evaluation failed there.
+    """One sample of one run for a question; it has no score if its evaluation failed.
 
-    `cluster` has what questions are alike in, `content` a digest of the question itself.
+    `cluster` is the question's group, `content` a digest of the question itself.
     """
 
     question: str
@@ -74,9 +74,9 @@ class Scored(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What a file has, or all files of an arm: the metric and the task it is of, and how it was read.
+    """The samples of a file or of all files of an arm, with metric, task, and notes on how they were read.
 
-    `samples` has a line for each `Scored`. Runs of an arm are numbered from 0, and have `names` if the files say some.
+    `samples` has a line for each `Scored`. The runs of an arm are numbered from 0, and have `names` if files have them.
     """
 
     file: str
@@ -119,7 +119,7 @@ def field_text(path: str, key: str, of: Any, name: str) -> str:
 
 
 def chosen_score(path: str, found: Iterable[str], asked: str | None) -> str:
-    """The one name that is asked for; of several, one must be."""
+    """The name that is asked for, or the only one; if there are several, one must be asked for."""
     names = list(dict.fromkeys(found))
     if asked in names:
         return asked
@@ -136,18 +136,18 @@ def chosen_score(path: str, found: Iterable[str], asked: str | None) -> str:
 
 
 def digest(value: Any) -> str:
-    """What tells two contents apart."""
+    """A digest of a question's content."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()
 
 
 NAMED = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl")
-# What a line has besides its metrics.
+# The fields of a line besides its metrics.
 KEYS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
 KEYS |= {"doc_hash", "prompt_hash", "target_hash"}
 
 
 def is_harness_line(found: dict[str, Any]) -> bool:
-    """Whether a line is of this harness."""
+    """Whether lm-evaluation-harness wrote this line."""
     return {"doc_id", "doc", "resps"} <= found.keys()
 
 
@@ -160,7 +160,7 @@ def read_harness_samples(path: str, asked: Asked) -> Log:
         if not is_harness_line(line):
             raise BadInput(path, key, "found no doc_id, doc and resps", "lines as lm_eval --log_samples writes them")
         doc = line["doc"]
-        # Documents are large, and of each line a few values are kept.
+        # Documents are large; only a few values of each line are kept.
         cluster = None
         if asked.cluster:
             cluster = task if asked.cluster == "task" and task else field_text(path, key, doc, asked.cluster)
@@ -184,22 +184,22 @@ def read_harness_samples(path: str, asked: Asked) -> Log:
 
 
 def _metrics(line: dict[str, Any]) -> dict[str, float]:
-    """The metrics that are numbers."""
+    """The metrics of a line that are numbers, by name."""
     names = line.get("metrics")
-    # Older versions do not list them.
+    # Older versions do not list the metrics.
     names = names if isinstance(names, list) else [name for name in line if name not in KEYS]
     return {name: line[name] for name in map(str, names) if isinstance(line.get(name), bool | int | float)}
 
 
 def _answer(line: dict[str, Any]) -> str | None:
-    """The text that was answered, or the place of the likeliest choice."""
+    """The answered text, or the index of the likeliest choice."""
     found = line.get("filtered_resps")
     if not isinstance(found, list) or not found:
         return None
     if len(found) == 1:
         only = found[0][0] if isinstance(found[0], list) and len(found[0]) == 1 else found[0]
         return only.strip() if isinstance(only, str) else None
-    # Of choices, each has its log-likelihood; unconditional ones, of another context, may stand behind.
+    # Each choice has its log-likelihood; log-likelihoods without the context may follow.
     asked = line.get("arguments")
     parts = list(asked.values()) if isinstance(asked, dict) else asked if isinstance(asked, list) else []
     contexts = [part.get("arg_0") if isinstance(part, dict) else None for part in parts]
@@ -213,15 +213,15 @@ def _answer(line: dict[str, Any]) -> str | None:
 
 SCORE_WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 SAMPLE_FILE = re.compile(r"samples/.+_epoch_\d+\.json")
-BEGINNING = 10_000  # letters of a log, among which its first keys stand
+BEGINNING = 10_000  # length of a log's beginning that has its first keys
 ZSTANDARD = 93
 HEADERS = ("header.json", "_journal/start.json")
-# The header of a file within a zip: its last fields are the lengths of the name and of what stands behind it.
+# The header of a file in a zip; its last fields are the lengths of the name and of the extra field.
 LOCAL = struct.Struct("<26xHH")
 
 
 def is_inspect_json(path: str) -> bool:
-    """Whether an object over several lines, or in one, begins as a log in Inspect's JSON format."""
+    """Whether a file begins like a log in Inspect's JSON format, on one line or several."""
     with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
         begins = file.read(BEGINNING)
     return all(f'"{key}":' in begins for key in ("status", "eval"))
@@ -237,7 +237,7 @@ def is_inspect_zip(path: str) -> bool:
 
 
 def read_inspect_log(path: str, asked: Asked) -> Log:
-    """The samples in a log."""
+    """The samples in a log of Inspect."""
     if is_zipped(path):
         header, samples = _of_zip(path)
     else:
@@ -251,7 +251,7 @@ def read_inspect_log(path: str, asked: Asked) -> Log:
     task = str(about.get("task", ""))
     kept = [(key, _sample_of_log(path, key, sample, task, asked), _scores_of_sample(sample)) for key, sample in samples]
     metric = chosen_score(path, (name for _, _, scores in kept for name in scores), asked.metric)
-    # There is no score after an error of the sample, or if a scorer was not reached.
+    # A sample has no score after an error, or if a scorer was not reached.
     rows = [
         row if scores.get(metric) is None else row._replace(score=_as_number(path, f"{key}: {metric}", scores[metric]))
         for key, row, scores in kept
@@ -322,7 +322,7 @@ def _sample_of_log(path: str, key: str, sample: Mapping[str, Any], task: str, as
     if asked.cluster:
         cluster = task if asked.cluster == "task" else field_text(path, key, sample.get("metadata"), asked.cluster)
     question = sample.get("input")
-    if isinstance(question, list):  # the messages of a log have names drawn at random, too
+    if isinstance(question, list):  # messages have random names
         question = [[it.get("role"), it.get("content")] if isinstance(it, dict) else it for it in question]
     about = {"sample": str(sample["epoch"]), "answer": _answer_of_sample(sample)}
     return Scored(str(sample["id"]), None, cluster=cluster, content=digest(question), **about)
@@ -331,7 +331,7 @@ def _sample_of_log(path: str, key: str, sample: Mapping[str, Any], task: str, as
 def _scores_of_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
     """The values of each scorer, by name."""
     scores = sample.get("scores")
-    # Logs of the first versions have one.
+    # Logs of the first versions have one score.
     scores = scores if isinstance(scores, dict) else {"score": sample["score"]} if sample.get("score") else {}
     found = {}
     for name, score in scores.items():
@@ -354,7 +354,7 @@ def _as_number(path: str, key: str, value: Any) -> float:
 
 
 def _answer_of_sample(sample: Mapping[str, Any]) -> str | None:
-    """What a scorer took for the answer if all agree, or else the whole completion."""
+    """The answer extracted by the scorers if all agree, else the whole completion."""
     scores, output = sample.get("scores"), sample.get("output")
     every = scores.values() if isinstance(scores, dict) else ()
     taken = {str(score.get("answer") or "") for score in every if isinstance(score, dict)}
@@ -364,7 +364,7 @@ def _answer_of_sample(sample: Mapping[str, Any]) -> str | None:
     return completion.strip() if isinstance(completion, str) else None
 
 
-# The texts of each column by its name.
+# Columns of texts, by name.
 Columns = Mapping[str, Sequence[str]]
 
 
@@ -373,7 +373,7 @@ def read_score_table(path: str, asked: Asked) -> Log:
     columns = _columns(path)
     examples = _of_role(columns, "example")
     questions = [name for name in examples if _short(name) not in QUESTION_SAMPLES] or examples
-    # Beside its name, a question may have its text.
+    # A table may have a question's text beside its id.
     named = [name for name in questions if "id" in parts_of(name)]
     questions = _at_most_one(path, named if len(named) == 1 else questions, "questions")
     samples = [name for name in columns if _short(name) in QUESTION_SAMPLES and name not in questions]
@@ -387,7 +387,7 @@ def read_score_table(path: str, asked: Asked) -> Log:
         raise BadInput(path, "", f"found no column {asked.cluster}", f"one of {listed([*columns])} as cluster")
     rows = [
         Scored(
-            # Without names, lines are all that questions have.
+            # Without names, a question is known by its line.
             question=_named(path, columns, questions, place) or str(place + 1),
             score=value,
             run=_named(path, columns, runs, place),
@@ -418,7 +418,7 @@ def _columns(path: str) -> Columns:
 
 
 def _named(path: str, columns: Columns, names: Sequence[str], place: int) -> str:
-    """What columns call a run, a sample or a question in a line; 7 and 7.0 are one name."""
+    """The name of a line's run, sample or question from these columns; 7 and 7.0 are one name."""
     found = [columns[name][place].strip() for name in names]
     if "" in found:
         raise BadInput(path, f"row {place + 1}, column {names[found.index('')]}", "found nothing", "a name")
@@ -432,7 +432,7 @@ def _scores(path: str, columns: Columns, answers: Sequence[str], metric: str | N
         name = chosen_score(path, columns if metric is not None else kept, metric)
         return name, [_number(path, f"row {row + 1}, column {name}", text) for row, text in enumerate(columns[name])]
     targets = _of_role(columns, "label")
-    # An answer beside a prediction is the right one.
+    # Beside a prediction, an answer is the target.
     targets = targets or [name for name in columns if name == "answer" and name not in answers]
     if not answers or not _at_most_one(path, targets, "targets"):
         allowed = "a column correct or score; or texts, in pred and target"
@@ -442,7 +442,7 @@ def _scores(path: str, columns: Columns, answers: Sequence[str], metric: str | N
 
 
 def _require_questions(path: str, columns: Columns, score: str, scores: Sequence[float]) -> None:
-    """Refuse lines that need not be one question each: of several runs or steps, or of numbers such as metrics."""
+    """Refuse lines that may not be one question each: several runs or steps, or numbers such as metrics."""
     of_runs = [
         name
         for name in columns

@@ -1,15 +1,15 @@
 """How an array or a table is read: as predicted classes, scores, right and wrong answers, values, or losses.
 
-Names decide first, then values, then the shape, for N examples (docs/tables/compare.txt has the table). Whatever these
-leave open is refused in one line with both readings. Whole numbers are scores only where a name says so. Columns `run`
-and `example` say what a line is of (`layout` in `table_files`), a column `label` has labels. Columns that are not read
-are named. An array of an .npz counts as a column by its name, and a nameless one by the words of the file's
-(`a_correct.npy`).
+Names decide first, then values, then the shape, for N examples (docs/tables/compare.txt has the table). An array or a
+table with two possible readings is refused, and the message names both. Whole numbers are scores only if a name says
+so. Columns `run` and `example` name the run and the example of a line (`layout` in `table_files`); a column `label` has
+labels. Notes list the columns that are not read. An array of an .npz has its role by its name, like a column; an array
+without a name has the role of its file's name (`a_correct.npy`).
 
-Where each example has several labels, their shape decides, N x K, N x L or N x H x W. An array of that shape has each
-unit's predicted class, or for many labels of 0 and 1, each label's log-odds or probability; with an axis of classes
-behind, scores; with an axis of runs in front, several runs. Values have the shape of the true ones; losses N x token,
-NaN where a segment is padded, or token alone, which is one segment.
+If each example has several labels, their shape decides: N x K, N x L or N x H x W. An array of that shape has each
+unit's predicted class. For labels of 0 and 1, it may instead have each label's log-odds or probability. A further last
+axis means scores of classes, a further first axis means runs. Values have the shape of the true values. Losses are
+N x token, with NaN as padding, or token alone for one segment.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LEFT = ("number", "other")
 NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
 
-# Runs, three axes of labels and one of classes.
+# The most dimensions: runs, three of labels, and classes.
 MOST_AXES = 5
 
 OF_LOSSES = "segment x token or token of one run, run x segment x token, or an array for each run in an .npz"
@@ -42,11 +42,11 @@ What = Literal["classes", "scores", "rights", "values", "losses"]
 
 
 class Reading(NamedTuple):
-    """Runs as they stand in a file: [S, N] classes or rights, [S, N, C] scores, or numbers; `how` says so for people.
+    """The runs in a file: classes or rights, [S, N], scores, [S, N, C], or numbers; `how` describes this in words.
 
-    `ids` identify the examples, and `labels` are the file's own, both [N]; `runs` are the numbers that name the runs,
-    `name` is that of the one array in an .npz, and `classes` are those that names say if they do not number them.
-    Losses have so many tokens in each segment: `lengths`.
+    `ids` identify the examples, and `labels` are the file's own, both [N]. `runs` has the numbers of the runs, `name`
+    the name of the only array in an .npz, and `classes` the names of the classes if they are not numbered. `lengths`
+    is the number of tokens in each segment of losses.
     """
 
     array: np.ndarray
@@ -61,7 +61,7 @@ class Reading(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known before the values are looked at: the file, its role by names, and the labels, if there are any."""
+    """Facts known before values are read: the file, its role by name, and the labels if there are any."""
 
     path: str
     role: str
@@ -71,7 +71,7 @@ class Known(NamedTuple):
 
     @property
     def classes(self) -> int:
-        """The number of different labels; 0 without labels."""
+        """The number of distinct labels; 0 without labels."""
         return 0 if self.labels is None else len(np.unique(self.labels))
 
     def refuse(self, what: str, allowed: str) -> NoReturn:
@@ -79,7 +79,7 @@ class Known(NamedTuple):
         raise BadInput(self.path, "", what, allowed)
 
     def require_examples(self, examples: int, what: str) -> None:
-        """Refuse another number of examples than there are labels."""
+        """Refuse a number of examples that differs from the number of labels."""
         n = self.examples
         if n not in (None, examples):
             allowed = f"{n} or run x {n} classes, or {n} x class or run x {n} x class scores"
@@ -87,13 +87,13 @@ class Known(NamedTuple):
 
 
 def known_of(path: str, name: str, labels: Truth) -> Known:
-    """What is known about an array, or about a file with a nameless one."""
+    """The known facts about a named array, or about a file whose array has no name."""
     role = role_of_words(parts_of(name or Path(path).stem))
     return Known(path, role, labels.answers, labels.examples, labels.source)
 
 
 def read_class_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
-    """The reading of an array of one to three dimensions, which people know by its shape if it is not called."""
+    """The reading of an array of one to three dimensions; `called` is its name for messages."""
     shape, examples = values.shape, known.examples
     called = called or (counted(shape[0], "value") if len(shape) == 1 else f"{' x '.join(map(str, shape))} values")
     if values.ndim == 3:
@@ -126,7 +126,7 @@ def read_class_array(known: Known, values: np.ndarray, called: str = "") -> Read
 
 
 def read_array_a_run(known: Known, runs: Mapping[str, np.ndarray]) -> Reading:
-    """The reading of an array for each run, of equal shapes in one or two dimensions."""
+    """The reading of one array per run, of equal shapes in one or two dimensions."""
     values, called = np.stack(list(runs.values())), _listed("array", list(runs))
     known.require_examples(values.shape[1], f"shape {values.shape[1:]}")
     return _scores(known, values, called) if values.ndim == 3 else _answers(known, values, called)
@@ -142,7 +142,7 @@ def _scores(known: Known, values: np.ndarray, called: str) -> Reading:
 
 
 def _answers(known: Known, values: np.ndarray, called: str) -> Reading:
-    """One answer of each run to each example, [S, N]: a class, or right or wrong."""
+    """Each run's answer to each example, [S, N]: a class, or right or wrong."""
     runs, examples = values.shape
     how = f"{called} as {counted(runs, 'run')} of {examples}"
     if _are_rights(known, values):
@@ -190,7 +190,7 @@ def _refuse_runs_or_classes(known: Known, called: str) -> NoReturn:
 
 def is_whole(values: np.ndarray) -> bool:
     """Whether no value has a fraction."""
-    # Scores have one in their first lines.
+    # Scores usually have a fraction in their first lines.
     return values.dtype.kind != "f" or not (np.mod(values[:8], 1).any() or np.mod(values, 1).any())
 
 
@@ -216,7 +216,7 @@ def read_class_table(known: Known, table: "pd.DataFrame") -> Reading:
 
 
 def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[str, list[int]]:
-    """The columns that have predictions, by place, and their role."""
+    """The role of the columns with predictions, and their places."""
     for role in ("pred", "pred by run", "correct", "correct by run", " by run", "score", "score by run"):
         places = [place for place, each in enumerate(roles) if each == role]
         if not places:
@@ -235,11 +235,11 @@ def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[
 
 
 def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, table: "pd.DataFrame") -> Reading:
-    """The reading of the columns that have predictions."""
+    """The reading of the columns with predictions."""
     lines, columns = values.shape
     runs_in = table_files.columns_of_role(table, "run")
     if columns > 1 and role in LEFT and lines != known.examples == columns:
-        # A line a run: the columns are examples.
+        # Each line is a run: the columns are examples.
         examples = by_number(names) if table_files.are_places(numbers_of(names)) else range(columns)
         return _answers(known, values[:, list(examples)], counted(lines, "line"))
     rows, ids, runs = table_files.layout(known.path, table)
@@ -263,7 +263,7 @@ def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, t
 def _a_column_a_run(
     known: Known, role: str, names: list[str], values: np.ndarray, called: str
 ) -> tuple[Reading, list[int] | None]:
-    """The reading of columns, [N, S], of which each is a run unless names leave that open; and the runs' numbers."""
+    """The reading of columns, [N, S], each a run unless their names leave that open, and the runs' numbers."""
     if values.dtype.kind == "f" and not is_whole(values):
         where = names[np.argwhere(np.mod(values, 1))[0][1]]
         allowed = "predicted classes; scores in a file for each run"
@@ -279,7 +279,7 @@ def _a_column_a_run(
 
 
 def _class_order(known: Known, role: str, names: Sequence[str]) -> list[int]:
-    """The columns of scores in the order of their classes: other programs write prob_10 before prob_2."""
+    """The columns of scores in the order of their classes, since some programs write prob_10 before prob_2."""
     numbers = numbers_of(names)
     if not table_files.are_places(numbers):
         return list(range(len(names)))
@@ -300,7 +300,7 @@ def _short(names: Sequence[str]) -> str:
 
 
 def read_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth) -> Reading:
-    """The reading of an array of one run or several, or of an array of each run; by its name, or that of its file."""
+    """The reading of arrays with several units per example: one array of one or more runs, or one array per run."""
     for array in values:
         table_files.require_array(path, array, MOST_AXES)
     shape, stack = labels.shape, values[0] if len(values) == 1 else np.stack(values)
@@ -347,7 +347,7 @@ def read_units(path: str, name: str, values: Sequence[np.ndarray], labels: Truth
 
 
 def read_values(path: str, values: Sequence[np.ndarray], truth: Truth) -> Reading:
-    """The values of one run, or of several along a first axis or in an array each."""
+    """The reading of values of one run, or of several: along the first axis of one array, or in one array per run."""
     stack, shape = values[0] if len(values) == 1 else np.stack(values), truth.shape
     table_files.require_array(path, stack, 3)
     if stack.shape == shape or (len(shape) == 1 and stack.shape == (*shape, 1)):
@@ -359,7 +359,7 @@ def read_values(path: str, values: Sequence[np.ndarray], truth: Truth) -> Readin
 
 
 def read_losses(path: str, runs: Sequence[np.ndarray]) -> Reading:
-    """The losses of each run, which have the same padding."""
+    """The reading of the losses of runs, which must have the same padding."""
     for run in runs:
         require_losses(path, run)
     gaps = np.isnan(runs[0])
@@ -371,7 +371,7 @@ def read_losses(path: str, runs: Sequence[np.ndarray]) -> Reading:
 
 
 def losses_of_runs(path: str, values: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The losses of each run, with their padding, from an array of each or of all."""
+    """The losses of each run with their padding, from one array per run or one array of all runs."""
     runs = list(values[0]) if len(values) == 1 and values[0].ndim == 3 else list(values)
     if not runs or len({run.shape for run in runs}) > 1 or runs[0].ndim not in (1, 2):
         raise BadInput(path, "", f"found shape {runs[0].shape if runs else (0,)}", OF_LOSSES)

@@ -1,11 +1,11 @@
-"""What was given to `compare`: answers to questions, metrics of runs, predictions of examples, or numbers of these.
+"""The kind of input given to `compare`: answers to questions, metrics of runs, predictions, values or losses.
 
-The content of files decides, and the name of a damaged one. The reader of each kind then sees whether a file is CSV,
-JSON or an array.
+The content of a file decides, or the name if the file is damaged. The reader of each kind then distinguishes CSV, JSON
+and arrays.
 
-Logs of evaluations are read here as the runs that they are of. Files of one task are an arm's runs, in the order of
-their numbers if their names have some; those of further tasks, as lm-evaluation-harness leaves one file for each, have
-further questions of these runs.
+Evaluation logs are read here as runs. The files of one task are the runs of an arm, in the order of their numbers if
+their names have numbers. Files of further tasks (lm-evaluation-harness writes a file per task) have further questions
+of the same runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +24,11 @@ from toolnoise.comparison.table_files import first_object, is_zipped
 from toolnoise.formulas.outcomes import NUMBERS
 
 Given = Literal["questions", "metrics", "predictions", "values", "losses"]
-# The files of a folder, by their ends: the first that it has.
+# Suffixes of log files in a folder; the first group that occurs counts.
 ENDS = ((".jsonl", ".eval"), (".json",), (".csv",))
 
 Reader = Callable[[str, Asked], Log]
-# Of a file whose content says nothing, such as a damaged one.
+# For a file whose content shows no kind, such as a damaged one.
 BY_NAME: dict[str, Reader] = {
     ".jsonl": question_logs.read_harness_samples,
     ".eval": question_logs.read_inspect_log,
@@ -43,9 +43,9 @@ def sniff(
     correct: bool = False,
     cluster: str | None = None,
 ) -> Given:
-    """What arms are, by the paths of each and by these options."""
+    """The kind of the arms, from their paths and these options."""
     reader = reader_of(next(iter(files_of_logs(arms[0][0])), "")) if arms else None
-    # One file of JSON lines may be a table of all arms.
+    # A single file of JSON lines may be a table of all arms.
     is_log = reader is not None and (len(arms) > 1 or reader is not question_logs.read_score_table)
     if arms and (correct or is_log):
         return "questions"
@@ -58,7 +58,7 @@ def sniff(
 
 
 def reader_of(path: str) -> Reader | None:
-    """What reads a log; None where a file's content is no log."""
+    """The reader for a log; None if the file is not a log."""
     by_name = BY_NAME.get(Path(path).suffix)
     if not Path(path).is_file():
         return by_name
@@ -71,12 +71,12 @@ def reader_of(path: str) -> Reader | None:
         return question_logs.read_harness_samples
     if question_logs.is_inspect_json(path):
         return question_logs.read_inspect_log
-    # What goes on below its first line is no log, such as the index of a study's dump.
+    # An object over several lines, such as the index of a study's dump, is not a log.
     return question_logs.read_score_table if found else by_name
 
 
 def files_of_logs(given: str) -> list[str]:
-    """The files that a path or a pattern stands for; of a folder, those that may be logs."""
+    """The files of a path or a pattern; in a folder, those that may be logs."""
     require_plain(given)
     if not Path(given).is_dir():
         return files_of(given)
@@ -86,7 +86,7 @@ def files_of_logs(given: str) -> list[str]:
 
 
 def kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
-    """The kind of numbers that files have, as asked or by the index of a dump; None where they are predictions."""
+    """The kind of numbers in files, from the options or a dump's index; None for predictions."""
     path = files_of(given[0])[0]
     if about := arms_on_examples.index_of(path):
         left = about.get("outcome")
@@ -98,7 +98,7 @@ def kind_of_numbers(given: Sequence[str], asked: str | None) -> str | None:
 
 
 def read_logs_of_arms(given: Sequence[Sequence[str]], asked: Asked, *, paired: bool) -> list[Log]:
-    """The arms, which all have one score and, if they are paired, the same runs."""
+    """Read the arms; all must have one score and, if paired, the same runs."""
     arms = [read_logs_of_arm(arm, asked) for arm in given]
     _require_one_score(arms)
     require_one_scale({arm.file: arm.scores for arm in arms})
@@ -109,7 +109,7 @@ def read_logs_of_arms(given: Sequence[Sequence[str]], asked: Asked, *, paired: b
 
 
 def read_logs_of_arm(given: Sequence[str], asked: Asked) -> Log:
-    """The runs of an arm."""
+    """Read the logs of an arm as its runs."""
     paths = [path for each in given for path in files_of_logs(each)]
     logs = [(reader_of(path) or question_logs.read_score_table)(path, asked) for path in paths]
     if not logs:
@@ -145,7 +145,7 @@ def read_logs_of_arm(given: Sequence[str], asked: Asked) -> Log:
 
 
 def _in_order(by_task: Mapping[str, Sequence[Log]]) -> tuple[dict[str, list[Log]], list[str] | None]:
-    """The logs of each task in the order of their runs' names, which are the same for every task; None without."""
+    """The logs of each task in the order of their runs' names, and these, equal for all tasks; None without names."""
     named = {task: _names(logs) for task, logs in by_task.items()}
     if None in named.values():
         return {task: [*logs] for task, logs in by_task.items()}, None
@@ -166,7 +166,7 @@ def _require_one_score(logs: Sequence[Log]) -> None:
 
 
 def _names(logs: Sequence[Log]) -> list[str] | None:
-    """The name of the one run in each of several files: in a column, or the number in the file's name."""
+    """The run's name in each of several files: from a column, or the number in the file's name."""
     within = [log.samples["run"].iloc[0] for log in logs]
     if "" not in within and len(set(within)) == len(within) > 1:
         return within

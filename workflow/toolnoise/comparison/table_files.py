@@ -1,15 +1,15 @@
-"""Files from anywhere: tables, CSV, JSON lines or Parquet, as one frame of pandas, and arrays of finite numbers.
+"""Files of any origin: tables (CSV, JSON lines or Parquet) as pandas frames, and arrays of finite numbers.
 
-Each column of a frame has numbers, True and False, or texts, as `typed` says; its index has the numbers of the lines in
-the file. A file without names gives columns whose names are empty.
+Each column of a frame has numbers, True and False, or texts; without `typed`, all have texts. The index has the line
+numbers in the file. If a file has no names, the names of the columns are empty.
 
 Fields of CSV are separated by commas, semicolons, tabs or, as `numpy.savetxt` writes them, spaces. A byte order mark,
 Windows' line ends, quotes, spaces around a field, and `# ` before the names are accepted. The first line has the names
-unless it looks like the others; a column without a name is an index, and stands first.
+unless it looks like the others. Only the first column may lack a name; it is then an index.
 
-A line of a table of predictions is of a run and of an example. A column `example` identifies lines: 0 to N-1 and 1 to
-N are places among the labels, others stay in the order of the first run's lines. So does an index, unless it counts the
-lines of all runs. Arrays of an archive do the same.
+A line of a table of predictions belongs to a run and to an example. A column `example` identifies the example: 0 to
+N-1 and 1 to N are places among the labels. With other ids, examples are in the order of the first run's lines. An index
+does the same unless it counts the lines of all runs. So do the arrays of an archive.
 """
 
 import csv
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ENCODING = "utf-8-sig"
-LARGEST = 1e100  # of a metric or a score: its square is finite, too
+LARGEST = 1e100  # the largest metric or score: its square is finite, too
 EXACT = 2**53  # from here on, whole numbers are not exact as floats
 LONGEST = 2**26  # characters in a line of JSON
 CHUNK = 2**20
@@ -53,10 +53,10 @@ def read_table(path: str, wanted: str = "metrics", *, repeated: bool = False) ->
 def read_csv(
     path: str, wanted: str = "predictions", *, examples: int | None = None, repeated: bool = False, typed: bool = True
 ) -> "pd.DataFrame":
-    """The table in a CSV file; the number of examples, if known, tells names 0, 1, ... from data.
+    """The table in a CSV file; `examples`, their number if known, distinguishes names 0, 1, ... from data.
 
-    `wanted` is for messages; names may stand on several columns if `repeated` is true. Columns that are not `typed` are
-    the texts that the file has.
+    `wanted` is for messages. Several columns may have one name if `repeated` is true. Without `typed`, all columns are
+    texts.
     """
     with readable(path, "CSV"):
         head = _first_lines(path)
@@ -65,7 +65,7 @@ def read_csv(
         (place, line), (_, below) = head[0], head[-1]
         separator = _separator(line, below)
         first = _fields(line.removeprefix("#"), separator)
-        # Names that are not the fields' are a comment.
+        # A line after # without one name per field is a comment.
         commented = line.startswith("#") and len(first) != len(_fields(below, separator))
         data = not line.startswith("#") and all(is_number(field) or field.lower() in BOOLEANS for field in first)
         cells = _cells(path, separator, 0 if data else place, typed=typed)
@@ -120,7 +120,7 @@ def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def first_object(path: str) -> dict[str, Any] | None:
-    """The object in the first line of a file; None if there is none, and an empty one if it goes on below."""
+    """The object in the first line of a file; None if there is none, and empty if it continues on further lines."""
     try:
         with Path(path).open(encoding=ENCODING) as file:
             line = file.readline(LONGEST).strip()
@@ -136,7 +136,7 @@ def first_object(path: str) -> dict[str, Any] | None:
 
 
 def of_objects(lines: Iterable[Mapping[str, Any]], numbers: Sequence[int] | None = None) -> "pd.DataFrame":
-    """The fields of all lines as columns, blank where a line lacks one; a field of a field is config.lr."""
+    """The fields of all lines as columns, blank where a line lacks one; nested fields have names such as config.lr."""
     import pandas as pd
 
     rows = [dict(_fields_of(line)) for line in lines]
@@ -154,7 +154,7 @@ def _fields_of(line: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
 
 
 def of_frame(table: "pd.DataFrame", *, typed: bool = True) -> "pd.DataFrame":
-    """The same of a frame of any kinds of cells, or texts; an index that has names is among the columns."""
+    """A frame of any cells in the form of `as_frame`, of texts without `typed`; a named index becomes columns."""
     table = table.reset_index() if any(name is not None for name in table.index.names) else table
     columns = [table.iloc[:, place] for place in range(table.shape[1])]
     texts = [
@@ -178,7 +178,7 @@ def _parquet(path: str) -> "pd.DataFrame":
 def _first_lines(path: str) -> list[tuple[int, str]]:
     """The first line, and the next that is not empty, each with its number."""
     with Path(path).open("rb") as file:
-        # A file that lost its end in a crash may have zeros there, any number of them in a line.
+        # A file that lost its end in a crash may end in many zero bytes without a line break.
         if any(b"\0" in chunk for chunk in iter(partial(file.read, CHUNK), b"")):
             raise BadInput(path, "", "damaged (a zero byte)", "CSV")
     with Path(path).open(encoding=ENCODING) as file:
@@ -187,7 +187,7 @@ def _first_lines(path: str) -> list[tuple[int, str]]:
 
 
 def _separator(first: str, line: str) -> str:
-    """What stands between the fields of a line of data; a comma may be a decimal one if names have other separators."""
+    """The separator of fields in a line of data; commas may be decimal ones if the names have another separator."""
     likely = [separator for separator in ",\t;" if separator in line]
     for separator in (*(each for each in likely if each in first), *likely):
         return separator
@@ -202,7 +202,7 @@ def _fields(line: str, separator: str) -> list[str]:
 
 
 def _cells(path: str, separator: str, skipped: int, *, typed: bool) -> list[np.ndarray]:
-    """The columns below so many lines, none if there are no fields; a line that lacks fields is refused."""
+    """The columns below the `skipped` lines, none if there are no fields; a line that lacks fields is refused."""
     import pandas as pd
 
     how = {"header": None, "skiprows": skipped, "dtype": object, "na_filter": False, "skipinitialspace": True}
@@ -224,7 +224,7 @@ def _cells(path: str, separator: str, skipped: int, *, typed: bool) -> list[np.n
 
 
 def _numbers(path: str, separator: str, skipped: int) -> list[np.ndarray]:
-    """The columns of a file that has only numbers below its names: a table of scores may be large."""
+    """The columns of a file with only numbers below its names; fast, since a table of scores may be large."""
     how = {"delimiter": None if separator == " " else separator, "comments": None, "quotechar": '"'}
     with Path(path).open(encoding=ENCODING) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no data below the names
@@ -233,7 +233,7 @@ def _numbers(path: str, separator: str, skipped: int) -> list[np.ndarray]:
 
 
 def _require_fields(path: str, separator: str, width: int) -> None:
-    """Refuse a line with fewer fields than the others, which pandas fills with blank ones."""
+    """Refuse a line with fewer fields than the others, which pandas would fill with blank fields."""
     with Path(path).open(encoding=ENCODING, newline="") as file:
         lines = map(str.split, file) if separator == " " else csv.reader(file, delimiter=separator)
         for number, fields in enumerate(filter(None, lines), 1):
@@ -242,14 +242,14 @@ def _require_fields(path: str, separator: str, width: int) -> None:
 
 
 def typed_cells(cells: list[str]) -> np.ndarray:
-    """Cells as True and False or as numbers, if all of them are such."""
+    """Cells as True and False or as numbers if all of them are such, else as texts."""
     if {cell.lower() for cell in set(cells)} <= BOOLEANS.keys():
         return np.array([BOOLEANS[cell.lower()] for cell in cells])
     return np.array(cells, float if all(map(is_number, cells)) else object)
 
 
 def _continues(first: list[str], columns: list[np.ndarray]) -> bool:
-    """Whether each field of the first line is also one of the texts below it, so that it is no name."""
+    """Whether each field of the first line repeats in the texts below it, so that the line has no names."""
     return all(
         column.dtype.kind == "O" and (column == field).any() for field, column in zip(first, columns, strict=True)
     )
@@ -280,7 +280,7 @@ def is_zipped(path: str) -> bool:
 
 
 def is_array(path: str) -> bool:
-    """Whether a file is an .npy, which no other file may claim to be."""
+    """Whether a file is an .npy; other files with the suffix .npy or .npz are refused unless they are zipped."""
     if _begins(path, b"\x93NUMPY"):
         return True
     if Path(path).suffix in (".npy", ".npz") and not is_zipped(path):
@@ -289,7 +289,7 @@ def is_array(path: str) -> bool:
 
 
 def require_array(path: str, array: np.ndarray, most: int) -> None:
-    """Refuse an array that has no numbers, or more than so many dimensions."""
+    """Refuse an array that is empty, has values other than finite numbers, or has more than `most` dimensions."""
     if array.dtype.kind not in "biuf" or array.ndim not in range(1, most + 1):
         raise BadInput(path, "", f"found {array.dtype} of shape {array.shape}", f"numbers in 1 to {most} dimensions")
     if 0 in array.shape:
@@ -306,7 +306,7 @@ def require_numbers(path: str, values: np.ndarray) -> None:
 
 
 def require_squares(path: str, values: np.ndarray) -> None:
-    """Refuse numbers whose squares are no floats."""
+    """Refuse numbers so large that their squares may overflow."""
     if np.abs(values).max() > LARGEST:
         raise BadInput(path, "", f"found {np.abs(values).max():g}", f"numbers within {LARGEST:g} of 0")
 
@@ -353,12 +353,12 @@ def stacked(path: str, table: "pd.DataFrame", places: Sequence[int]) -> np.ndarr
 
 
 def a_text(values: np.ndarray) -> str:
-    """The start of a text for which values are no numbers."""
+    """The start of the first text that is not a number, for messages."""
     return next((str(value) for value in values.flat if not is_number(value)), str(values.flat[0]))[:40]
 
 
 def layout(path: str, table: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray | None, list[int] | None]:
-    """The lines of each run, [S, N], with the same example in each column; the examples; the numbers of the runs."""
+    """The lines of each run, [S, N], with one example per column; the examples' ids; the numbers of the runs."""
     lines, names = len(table), columns_of_role(table, "run")
     run = np.zeros(lines, np.intp)
     numbers = None
@@ -380,7 +380,7 @@ def layout(path: str, table: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray | N
 
 
 def in_order(path: str, named: Mapping[str, np.ndarray], examples: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """The order of an archive's examples by its arrays that identify them, as those of a table; the examples."""
+    """The order of an archive's examples by its arrays of ids or indices, as for a table, and their ids."""
     of_names = {name: array for name, array in named.items() if identifies(name)}
     for name, array in of_names.items():
         if array.ndim == 1 and 1 < array.size != examples:
@@ -402,7 +402,7 @@ def identifies(name: str) -> bool:
 def _identified(
     path: str, rows: np.ndarray, named: Iterable[tuple[str, np.ndarray]], wanted: str
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The lines of each run, [S, N], in one order of examples, and what identifies these; an index comes last."""
+    """The lines of each run, [S, N], in one order of examples, and the examples' ids; an index is tried last."""
     repeating = ""
     for name, ids in named:
         placed, index = _placed(rows, ids), role_of(name) == "index"
@@ -428,7 +428,7 @@ def _placed(rows: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
 
 
 def labels_in(path: str, table: "pd.DataFrame", rows: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """The column of labels, with its name, as [N] for these lines of each run, [S, N]."""
+    """The name of the column of labels, and its labels, [N], for these lines of each run, [S, N]."""
     names = columns_of_role(table, "label")
     columns = [_column(path, table, name)[rows] for name in names]
     for name, column in zip(names, columns, strict=True):
@@ -440,7 +440,7 @@ def labels_in(path: str, table: "pd.DataFrame", rows: np.ndarray) -> tuple[str, 
 
 
 def matching(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """The order in which examples are the wanted ones; None if they are not the same."""
+    """The order that puts examples into the order of `wanted`; None if the examples differ."""
     keys, theirs = np.array(_keys(ids)), np.array(_keys(wanted))
     if are_places(ids) and are_places(wanted) and len(ids) == len(wanted):
         return np.arange(len(ids))
@@ -451,7 +451,7 @@ def matching(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
 
 
 def matched(path: str, ids: np.ndarray, source: str, wanted: np.ndarray) -> np.ndarray:
-    """The order in which a file's examples are the wanted ones, which it must have."""
+    """The order that puts a file's examples into the order of `wanted`; a file with other examples is refused."""
     order = matching(ids, wanted)
     if order is None:
         allowed = "the same, once each, by their ids or index, or neither in the file"

@@ -1,4 +1,4 @@
-"""How two arms differ: by their pairs, in SDs, as the probability that the second is better, and in which answers.
+"""How two arms differ: tests of pairs, effect size in SDs, probability of improvement, flips and churn of answers.
 
 Differences are second arm minus first. Welch's test is in `stats.significance`.
 
@@ -6,13 +6,13 @@ A good flip is an example that a run of `a` gets wrong and a run of `b` gets rig
 difference is the difference of the accuracies. Churn counts both, and also examples that both get wrong in different
 ways.
 
-Where some runs are paired, the first of each arm have the same draws. The estimate lies between the difference of the
-two means and that of the pairs alone. If the runs of a pair agree, the pairs are weighted more: what a draw does to
-both arms alike cancels in them. If they do not, runs weigh alike. Without a pair, this is Welch's test; if all runs are
-paired, it is Student's of the differences. The error follows from what each draw adds to the estimate: a pair by both
-runs at once, as in the paired test. Where pairs are weighted more, the weight is itself estimated. What this adds to
-the variance counts twice, once for itself and once since the weight makes the estimated error small (Kackar and
-Harville 1984; Kenward and Roger 1997).
+If some runs are paired, the first runs of both arms are the pairs, which share their draws. The estimate lies between
+the difference of the two means and the mean difference of the pairs. If the runs of pairs are correlated, pairs weigh
+more than other runs, since effects of a draw on both arms cancel in them. If not, all runs weigh the same. Without a
+pair, this is Welch's test; if all runs are paired, it is Student's test of the differences. The error sums the
+contributions of the draws to the estimate; a pair contributes with both runs together, as in the paired test. If pairs
+weigh more, their weight is estimated, too. The variance that this adds counts twice: once for itself, and once because
+the weight makes the estimated error small (Kackar and Harville 1984; Kenward and Roger 1997).
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
 
 
 def paired_difference(a: np.ndarray, b: np.ndarray, step: float = 0.0) -> Result:
-    """Student's test of the differences of values in pairs, `b[u] - a[u]`, with his interval of their mean.
+    """Student's test of paired differences, `b[u] - a[u]`, with the t interval of their mean.
 
     If all differences are equal, the test is that of `equal_arms`; `step` is the smallest change of a difference.
     """
@@ -72,9 +72,9 @@ def probability_of_improvement(a: np.ndarray, b: np.ndarray, pairs: int = 0) -> 
     """The probability that a run of the second arm is better than a run of the first; ties count half.
 
     The interval is Newcombe's (2006, method 5). It inverts a score test with Hanley and McNeil's variance, so it has a
-    width even if every run of one arm beats every run of the other. The first `pairs` runs of both arms have the same
-    draws. Only runs with different draws are held against each other; the interval stays that of independent arms,
-    which is too wide if the same draw moves both arms alike.
+    width even if every run of one arm beats every run of the other. The first `pairs` runs of both arms share draws;
+    only runs with different draws are compared. The interval is that of independent arms: too wide if the same draw
+    moves both arms alike.
     """
     differ = np.ones((len(b), len(a)), bool)
     differ[range(pairs), range(pairs)] = False
@@ -88,14 +88,14 @@ def probability_of_improvement(a: np.ndarray, b: np.ndarray, pairs: int = 0) -> 
         variance = true * (1 - true) * (1 + others * ((1 - true) / (2 - true) + true / (1 + true))) / held
         return (chance - true) ** 2 - z**2 * variance
 
-    # If the observed chance is 0 or 1, it is a trivial root.
+    # An observed chance of 0 or 1 is itself a root, which is not wanted.
     low = optimize.brentq(excess, 0, min(chance, 1 - 1e-9)) if chance > 0 else 0.0
     high = optimize.brentq(excess, max(chance, 1e-9), 1) if chance < 1 else 1.0
     return Estimate(chance, float(low), float(high))
 
 
 def adjusted(comparisons: list[Compared]) -> list[Compared]:
-    """Comparisons of arms with their p-values adjusted by Holm, too."""
+    """The comparisons with `pvalue_holm` set: the p-values adjusted by Holm's method."""
     pvalues = holm(np.array([each.pvalue for each in comparisons])).tolist()
     for each, pvalue in zip(comparisons, pvalues, strict=True):
         each.pvalue_holm = pvalue
@@ -130,7 +130,7 @@ PAIRED: tuple[Way, ...] = ("paired", "partly paired")
 
 
 def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Result:
-    """The test of a quantity of runs; where the design has none, only the difference."""
+    """The test of a quantity of runs between two arms; only the difference if the design has no test."""
     a, b = plan.means(a, b)
     if plan.way == "paired":
         return paired_difference(a, b, step)
@@ -142,10 +142,10 @@ def difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Resul
 
 
 def of_units(plan: Design, a: np.ndarray, b: np.ndarray, test: Result, *, lower: bool | None) -> dict[str, Any]:
-    """What is said of any two arms, by the means of their units: the test, the difference in SDs, and how often B wins.
+    """The results for any two arms, from the means of their units: test, difference in SDs, and how often B wins.
 
-    For partly paired arms, `pair_weight` is the share of the pairs' difference in that of the arms. If which way is
-    better is not known (None), what is higher wins.
+    For partly paired arms, `pair_weight` is the weight of the mean difference of pairs in the estimate. If the
+    direction is unknown (`lower` is None), the higher value wins.
     """
     means, untested = plan.means(a, b), plan.way in UNTESTED
     better = [-of_arm if lower else of_arm for of_arm in means]
@@ -161,7 +161,7 @@ def of_units(plan: Design, a: np.ndarray, b: np.ndarray, test: Result, *, lower:
 
 
 def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1) -> tuple[Estimate, Estimate]:
-    """The means over pairs of a run of A and a run of B, [A, B], with other draws and with the same; at most `most`."""
+    """The means over pairs of a run of A and one of B, [A, B]: with other draws, and with the same; bounds clipped."""
     means = designs.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
     same = plan.units_a[:, np.newaxis] == plan.units_b
     if plan.way == "one draw":
@@ -174,22 +174,22 @@ def between_arms(plan: Design, matrix: np.ndarray, step: float, most: float = 1)
 
 
 def variances(scores: np.ndarray) -> np.ndarray:
-    """What each pair of runs says about the variance; the mean over all pairs is the sample variance."""
+    """Half the squared difference of each pair of runs; its mean over pairs of two runs is the sample variance."""
     return np.square(scores[:, np.newaxis] - scores) / 2
 
 
 def sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
-    """The ratio of the SDs of runs of different units, without an interval that would be too wide."""
+    """The ratio of the SDs of runs of different units; without an interval if it would be too wide."""
     return unless_too_wide(designs.ratio(*plan.of_pairs(variances(a), variances(b)), 0.5))
 
 
-FEWEST_PAIRS = 4  # pairs: the correlation of fewer has no error that could be estimated
+FEWEST_PAIRS = 4  # with fewer, the error of the pairs' correlation cannot be estimated
 
 
 class Weight(NamedTuple):
-    """How much more pairs count, from 0 for runs that weigh alike to 1 for pairs alone.
+    """The extra weight of pairs, from 0 (all runs weigh the same) to 1 (only pairs count).
 
-    `variance` is what it adds to that of the estimate, `correlation` that of the pairs from which it follows.
+    `variance` is the variance added by estimating the weight; `correlation` that of the pairs, less a standard error.
     """
 
     value: float
@@ -201,7 +201,7 @@ ALIKE = Weight(0.0, 0.0, 0.0)
 
 
 def pair_weight(a: np.ndarray, b: np.ndarray, pairs: int) -> Weight:
-    """The weight with the smallest error, at a correlation one standard error below that of the pairs (Fisher's z)."""
+    """The weight with the smallest error, for a correlation one standard error below the observed one (Fisher's z)."""
     sd_a, sd_b = float(standard_deviation(a)), float(standard_deviation(b))
     paired = a[:pairs], b[:pairs]
     if pairs < FEWEST_PAIRS or not min(sd_a, sd_b, *map(standard_deviation, paired)) > 0:
@@ -212,8 +212,8 @@ def pair_weight(a: np.ndarray, b: np.ndarray, pairs: int) -> Weight:
     more_a, more_b = 1 / pairs - 1 / len(a), 1 / pairs - 1 / len(b)
     if correlation <= 0 or more_a == more_b == 0:
         return ALIKE
-    # The difference of the pairs less that of the means: its variance at correlation 0 and at this one, and its
-    # covariance with the difference of the means, which shrinks as the correlation grows.
+    # The mean difference of the pairs minus the difference of the means: its variance at correlation 0 (`apart`) and
+    # at this one, and its covariance with the difference of the means, times -1.
     apart = sd_a**2 * more_a + sd_b**2 * more_b
     common = sd_a * sd_b * correlation
     variance = apart - 2 * common * pairs * more_a * more_b
@@ -224,7 +224,7 @@ def pair_weight(a: np.ndarray, b: np.ndarray, pairs: int) -> Weight:
 
 
 def partly_paired_difference(a: np.ndarray, b: np.ndarray, pairs: int, step: float = 0.0) -> Result:
-    """The test and interval of the second arm's mean less the first's; the first `pairs` values of both are paired.
+    """The test and interval of the second arm's mean minus the first's; the first `pairs` values of both are paired.
 
     If all runs of each arm are equal, the test is that of `equal_arms`, with `step` as the smallest difference.
     """
@@ -251,21 +251,21 @@ def partly_paired_difference(a: np.ndarray, b: np.ndarray, pairs: int, step: flo
 
 
 def _shares(runs: int, pairs: int, weight: float) -> np.ndarray:
-    """What each run weighs in its arm's mean."""
+    """The weight of each run in its arm's mean."""
     shares = np.full(runs, (1 - weight) / runs)
     shares[:pairs] += weight / max(pairs, 1)
     return shares
 
 
 def _kept(shares: np.ndarray) -> np.ndarray:
-    """The part of each run's variance that is left after the arm's mean is subtracted."""
+    """The part of each run's variance that remains after the arm's mean is subtracted."""
     return 1 - 2 * shares + np.sum(shares**2)
 
 
 def _kept_of_pairs(
     a: np.ndarray, b: np.ndarray, shares_a: np.ndarray, shares_b: np.ndarray, weight: Weight, pairs: int
 ) -> float:
-    """The same of a pair: of the variance of what both of its runs add to the difference of the means."""
+    """The part that remains of the variance of a pair's contribution to the difference of the means."""
     share_a, share_b = shares_a[0], shares_b[0]
     sd_a, sd_b = share_a * standard_deviation(a), share_b * standard_deviation(b)
     covariance = weight.correlation * sd_a * sd_b
