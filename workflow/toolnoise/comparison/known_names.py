@@ -1,7 +1,7 @@
 """Known names, as data: columns of tables, and metrics with their directions.
 
-docs/tables/names.txt lists them. Names of columns are compared by their words in small letters, joined by "_", without a
-logger's prefix: "Run ID" is run_id, and params.model is model.
+docs/tables/names.txt lists them. Names of columns are compared by their words in small letters, joined by "_", without
+a logger's prefix: "Run ID" is run_id, and params.model is model.
 """
 
 # Tables with a line per run or step. In a file of one arm, a column with a name of the first set must have one value.
