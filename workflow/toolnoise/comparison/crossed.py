@@ -95,8 +95,8 @@ def over_runs_and_examples(
 ) -> Estimate:
     """The difference with one interval over runs and examples, from the intervals over each.
 
-    `a` and `b` have the score or loss of each run and unit, [R, U]. If only some runs are paired (None), the
-    interaction is not subtracted, since pairs and other runs have different ones.
+    `a` and `b` have what is judged (right, error or loss) for each draw and unit, [R, U]. If only some draws are paired
+    (None), the interaction is not subtracted, since it differs between pairs and other draws.
     """
     halves = [(each.high - each.low) / 2 for each in (over_examples, over_runs)]
     if np.isnan(halves).any():

@@ -23,7 +23,7 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.stats.draws import Drawn, members, shared
 from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
 
-# "no sessions": times or speeds without known sessions; "same runs": runs that stand in both arms.
+# "no sessions": times or speeds without known sessions; "same runs": runs that are in both arms.
 Way = Literal["paired", "partly paired", "independent", "two draws", "one draw", "no sessions", "same runs"]
 # Designs without a test, and so without a winner.
 UNTESTED: tuple[Way, ...] = ("two draws", "one draw", "no sessions", "same runs")

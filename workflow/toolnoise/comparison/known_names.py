@@ -1,7 +1,7 @@
 """Known names, as data: columns of tables, and metrics with their directions.
 
-docs/tables/names.txt prints it. Names of columns are compared by their words in small letters, joined by "_", without a
-logger's prefix: "Run ID" is run_id, and params.model is model.
+docs/tables/names.txt lists them. Names of columns are compared by their words in small letters, joined by "_", without
+a logger's prefix: "Run ID" is run_id, and params.model is model.
 """
 
 # Tables with a line per run or step. In a file of one arm, a column with a name of the first set must have one value.
@@ -59,7 +59,7 @@ METRICS |= {"reward", "return", "success", "iou", "miou", "dice", "psnr", "ssim"
 METRICS |= {"false"}
 ASIDE = {"step", "epoch", "iteration", "lr", "rate", "runtime", "timestamp", "duration", "memory", "params", "size"}
 
-# Tables with a line per example or question; letters and digits count: "Question ID" is questionid.
+# Tables with a line per example or question; names are compared by letters and digits: "Question ID" is questionid.
 OF_EXAMPLES = {
     "run": {"run", "runid", "seed", "seedid", "randomseed", "rngseed", "replicate", "replica", "rep", "repeat"}
     | {"trial"},
@@ -83,7 +83,7 @@ WORDS = {
 }
 # Words that mean scores only beside another word: class_0, p(cat).
 SCORES_OF = {"class", "p"}
-# Words that name a run if a number follows: seed0, model 2.
+# Words that name a run if the name also has a number: seed0, model 2.
 NUMBERED_RUNS = {"run", "seed", "rep", "replicate", "replica", "repeat", "trial", "model", "member", "net", "network"}
 NUMBERED_RUNS |= {"init", "training", "attempt", "rng", "start"}
 # For questions, also: scores, sample numbers, and answers as texts.
