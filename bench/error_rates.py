@@ -18,25 +18,25 @@ from scipy import special, stats
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.comparison import compared_metrics, crossed
 from toolnoise.comparison.arms import Arm as ArmOnExamples
-from toolnoise.comparison.comparison import side, tested
+from toolnoise.comparison.comparison import design_and_test, side_of_comparison
 from toolnoise.comparison.metric_runs import as_runs
-from toolnoise.comparison.naming import directed
+from toolnoise.comparison.naming import with_directions
 from toolnoise.comparison.two_arms import partly_paired_difference
 from toolnoise.formulas.churn import ExampleChurn, pairwise_churn, two_way_bootstrap
 from toolnoise.formulas.groups import distribution_wise_variance
 from toolnoise.formulas.variance_components import components
-from toolnoise.measures.by_draw import churns, grouped
+from toolnoise.measures.by_draw import churns_by_draw, group_by_draw
 from toolnoise.measures.ratios import CellRuns, ratios
 from toolnoise.stats.contrasts import PAIRS, SD, Arm, Contrast, contrast, of_runs
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import TAIL, Estimate, root_mean_square, sd_chi2, sd_robust
 from toolnoise.stats.estimates import positive_mean_t as mean_over_draws
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean
-from toolnoise.stats.significance import cautious, mean_difference
+from toolnoise.stats.significance import cautious_freedom, mean_difference
 
 Draws = np.random.Generator
 RUNS, LEVEL = 10, 0.05
-MS = directed(("ms",))
+MS = with_directions(("ms",))
 MANY_DRAWS = 5  # times the number of studies, in a quick section
 SLOW = 0.5  # times the number of studies, in a slow section
 RESAMPLES = 199  # of the two-way bootstrap
@@ -173,10 +173,10 @@ def study(rng: Draws, a: Sequence[int], b: Sequence[int], paired: bool | None, c
             for chance, shift, more in zip(chances, shifts, (0, gain), strict=True)
         ]
         arms = [
-            side(name, arm_of(answers, own), paired=bool(paired))
+            side_of_comparison(name, arm_of(answers, own), paired=bool(paired))
             for name, answers, own in zip("AB", wrong, drawn, strict=True)
         ]
-        named.append(tested(*arms)[1].pvalue < LEVEL)
+        named.append(design_and_test(*arms)[1].pvalue < LEVEL)
     return tuple(named)
 
 
@@ -223,7 +223,7 @@ def worst(runs_a: int, runs_b: int) -> float:
         a, b = 1 / runs_a, sd**2 / runs_b
         factor = (a + b) * (own_a + own_b * sampled) / (both * (a + b * sampled))
         welch = (a + b * sampled) ** 2 / (a**2 / own_a + (b * sampled) ** 2 / own_b)
-        freedom = np.array([cautious(degrees, runs_a, runs_b) for degrees in welch])
+        freedom = np.array([cautious_freedom(degrees, runs_a, runs_b) for degrees in welch])
         shares.append(2 * stats.t.sf(stats.t.isf(LEVEL / 2, freedom) / np.sqrt(factor), both).mean())
     return max(shares)
 
@@ -285,7 +285,7 @@ def log(rng: Draws, groups: int, runs: int, samples: int, shared: bool, gain: fl
 
 def log_winner(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, shared: bool) -> bool:
     """Whether the interval over runs, questions and samples excludes 0."""
-    comparison = crossed.squares(a.mean(axis=2), b.mean(axis=2), lengths, paired=shared)
+    comparison = crossed.mean_squares(a.mean(axis=2), b.mean(axis=2), lengths, paired=shared)
     return abs(comparison.difference) > comparison.half_width(TAIL)
 
 
@@ -433,7 +433,10 @@ def ratios_of_noise(rng: Draws, studies: int) -> None:
         margin = drawn + noise * rng.standard_normal(drawn.shape)
         predicted = np.where(level + margin > 0, 0, rng.integers(1, 3, margin.shape))
         own = [dict.fromkeys(ALGORITHMIC, number) for number in numbers]
-        values = {metric: churn for metric, _, churn in churns(grouped(own), predicted, np.zeros(examples, int), {})}
+        values = {
+            metric: churn
+            for metric, _, churn in churns_by_draw(group_by_draw(own), predicted, np.zeros(examples, int), {})
+        }
         entropies = spread + noise * rng.standard_normal(len(numbers))
         return CellRuns(own, values | {"accuracy": (predicted == 0).mean(axis=1), "cross_entropy": entropies})
 

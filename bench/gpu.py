@@ -29,7 +29,7 @@ sys.path[:0] = PACKAGES
 
 from toolnoise.base import files  # noqa: E402
 from toolnoise.base.errors import BadInput, errors_in_one_line  # noqa: E402
-from toolnoise.base.printing import span  # noqa: E402
+from toolnoise.base.printing import span_text  # noqa: E402
 from toolnoise.provenance import recorder, repository  # noqa: E402
 from toolnoise.study import config, grid, layout  # noqa: E402
 
@@ -90,14 +90,14 @@ def pack(options: argparse.Namespace) -> None:
     """Write a self-contained archive: the commit, the remaining jobs, packages, and the results so far."""
     if options.study is None:
         raise BadInput("pack", "--study", "missing", "a study file")
-    commit = repository.commit()
+    commit = repository.head_commit()
     if commit is None or commit.changes:
         problem = (commit.why or "has changes that are not committed") if commit else "is no checkout"
         raise BadInput(ROOT, "", problem, "a committed tree, so that statements can name its commit")
     folder = Path("build/gpu").absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    repository.extract(commit.sha, folder)
+    repository.extract_commit(commit.sha, folder)
     extracted = [path for path in folder.rglob("*") if path.is_file()]
     digests = {path.relative_to(folder).as_posix(): files.sha256(path) for path in extracted}
     files.write_json(folder / repository.PACKED.name, {"commit": commit.sha, "files": digests})
@@ -109,7 +109,7 @@ def pack(options: argparse.Namespace) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, folder / path)
     if options.python:
-        pins = repository.pins((ROOT / "requirements/machines/gpu.txt").read_text("utf-8"))
+        pins = repository.pinned_versions((ROOT / "requirements/machines/gpu.txt").read_text("utf-8"))
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
         command += ["--no-compile", "--only-binary=:all:", "--implementation", "cp", "--python-version", options.python]
         command += [part for wheel in WHEELS for part in ("--platform", wheel)]
@@ -123,7 +123,7 @@ def planned(file: Path, name: str | None, only: list[str] | None, until: list[st
     """Prepares a study's data; returns its name and the remaining jobs up to these rules, in order."""
     changes = {key: value for key, value in {"study": name, "only": only}.items() if value}
     whole = config.read_yaml(file) | changes
-    study = grid.build(config.resolve(whole, file), file)
+    study = grid.build_study(config.resolve(whole, file), file)
     recorder.write_study(study.path(layout.STUDY), study.config, os.path.relpath(file))
     overrides = [f"{key}=[{','.join(value)}]" if key == "only" else f"{key}={value}" for key, value in changes.items()]
     # More cores than any job asks for: Snakemake writes the number of threads into a command.
@@ -182,7 +182,7 @@ def executed(remaining: list[Job], at_once: int, ends: float) -> Job | None:
             awaited = {path for job in (*remaining, *running.values()) for path in job["output"]}
             ready = [job for job in remaining if awaited.isdisjoint(job["input"])]
             for job in ready[: at_once - len(running)]:
-                print(f"{span(time.monotonic() - began):>6} {job['rule']} {job['output'][0]}", flush=True)
+                print(f"{span_text(time.monotonic() - began):>6} {job['rule']} {job['output'][0]}", flush=True)
                 running[started(job)] = remaining.pop(remaining.index(job))
             if time.monotonic() >= ends:
                 print("       the time is over: a training resumes from its checkpoint, if it has one", flush=True)

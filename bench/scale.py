@@ -301,7 +301,7 @@ def invented(runs: int, a_cell: int) -> Study:
         "grid": [block | {"hardware": ["cpu"], "variants": ["algo_impl"]}],
         "figures": ["table2"],
     }
-    return grid.build(config.resolve(written, FILE), FILE)
+    return grid.build_study(config.resolve(written, FILE), FILE)
 
 
 def invent(study: Study, folder: Path, verbs: Container[str] = job_code.JOBS) -> None:
@@ -313,14 +313,14 @@ def invent(study: Study, folder: Path, verbs: Container[str] = job_code.JOBS) ->
         if not verbs:
             return
         work = _Work(start_engine(study.spec(study.cells[0], 1))[1])
-        with mock.patch.object(job_code, "perform", work.perform):
+        with mock.patch.object(job_code, "perform_job", work.perform):
             for words in planned(folder):
-                options = vars(cli.parsed(words))
+                options = vars(cli.parse_options(words))
                 if options["verb"] in verbs:
                     job = job_code.function_of(options["verb"])
                     named = {name: options[name] if options[name] is not None else () for name in job.files}
                     parameters = jobs.parameters_of(job, options)
-                    recorder.run(jobs.recorded(options["verb"], parameters, named, {}, words), "")
+                    recorder.record_job(jobs.recorded_job(options["verb"], parameters, named, {}, words), "")
 
 
 @contextmanager
@@ -335,7 +335,7 @@ class _Work:
 
     def __init__(self, observed: dict[str, Any]) -> None:
         self.observed, self.labels = observed, np.empty(0, int)
-        self.real, self.measured = job_code.perform, None
+        self.real, self.measured = job_code.perform_job, None
 
     def perform(self, verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any] | None:
         """Do the work of a job, or write invented files in its place."""
@@ -347,7 +347,7 @@ class _Work:
             self.labels = prepared.load(named["data"]).test.labels
             self.data = prepared.load(named["data"]).sha256
         spec = Spec.read(parameters["spec"])
-        keys = streams.keys(spec)
+        keys = streams.keys_of_run(spec)
         chance = np.random.default_rng(int(files.canonical_sha256(keys)[:16], 16))
         accuracy = float((_logits(spec, self.labels).argmax(axis=1) == self.labels).mean())
         drawn = {source: key for source, key in keys.items() if source not in ("init", "bit")}
@@ -373,11 +373,11 @@ class _Work:
         return self.observed
 
     def _predict(self, _verb: str, parameters: dict[str, Any], named: Files) -> dict[str, Any]:
-        spec, cell = Spec.read(parameters["spec"]), [runs.read(record) for record in named["records"]]
+        spec, cell = Spec.read(parameters["spec"]), [runs.read_run(record) for record in named["records"]]
         shape = (len(cell), len(self.labels), TENSORS["dense/bias"][0])
         layers = (_logits(run.spec, self.labels) for run in cell)
         arrays.write_npy(named["logits"], arrays.Rows(shape, np.dtype(np.float32), layers))
-        files.write_json(named["index"], prediction_dump.about(spec, cell, shape, self.observed, Timings()))
+        files.write_json(named["index"], prediction_dump.index_of_dump(spec, cell, shape, self.observed, Timings()))
         return self.observed
 
     def _render(self, _verb: str, _parameters: dict[str, Any], named: Files) -> None:

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import align_columns
 
 PROGRAM = ("libraries", "output", "command", "style", "planted")
 CAUSE = ("kind", "file", "line", "why")
@@ -169,7 +169,7 @@ def _passes_mended(packed: Packed) -> bool:
 
 def summary(scores: Sequence[Score]) -> list[str]:
     """The lines of the table and of the score."""
-    table = aligned([("program", "style", "verdict", "first", "proven", "mended", "named first"), *scores])
+    table = align_columns([("program", "style", "verdict", "first", "proven", "mended", "named first"), *scores])
     clean = [score for score in scores if not score.first]
     planted = [score for score in scores if score.first in (RIGHT, WRONG)]
     proven = [score for score in planted if score.proven]

@@ -447,13 +447,13 @@ def written():
 @pytest.fixture
 def built():
     """From a configuration to its study."""
-    return lambda written, file="tiny.yaml": grid.build(config.resolve(written, file), file)
+    return lambda written, file="tiny.yaml": grid.build_study(config.resolve(written, file), file)
 
 
 @pytest.fixture(scope="session")
 def make_spec():
     """The spec of a run of the small study: on `cpu` implementation noise is emulated, on `noisy` it is native."""
-    tiny = grid.build(config.resolve(copy.deepcopy(STUDY), "tiny.yaml"), "tiny.yaml")
+    tiny = grid.build_study(config.resolve(copy.deepcopy(STUDY), "tiny.yaml"), "tiny.yaml")
     return lambda variant, seed, hardware="cpu": tiny.spec(Cell("smallcnn", "digits", hardware, variant), seed)
 
 
@@ -577,4 +577,6 @@ def make_dump(tmp_path):
 def evidence():
     """The folder of a study of `evidence/`: its archive is unpacked once, when the first test asks for it."""
     with ExitStack() as stack:
-        yield functools.cache(lambda name: stack.enter_context(archive.opened(ROOT / f"evidence/{name}.tar.xz"))[0])
+        yield functools.cache(
+            lambda name: stack.enter_context(archive.opened_results(ROOT / f"evidence/{name}.tar.xz"))[0]
+        )

@@ -45,7 +45,7 @@ def forget():
 
 def digest(*modules, **options):
     forget()
-    return code_digest.digest(*modules, **options)
+    return code_digest.digest_of_code(*modules, **options)
 
 
 def change(path, text="\nchanged = True\n"):
@@ -175,13 +175,13 @@ def test_a_module_in_another_room_changes_no_digest(package):
 
 
 def test_the_audit_calls_stale_what_the_next_run_would_make_again(package):
-    stated = code_digest.sources("toolnoise.measures.control_gate")
+    stated = code_digest.digests_of_files("toolnoise.measures.control_gate")
     made_by = tuple(Artifact(name, sha256, kind=CODE) for name, sha256 in stated.items())
     then, parameters = (
         Artifact("repository", commit(package), kind=COMMIT),
         {"cell": ["cnn", "digits", "cpu", "control"]},
     )
-    once, counts = datetime(2026, 1, 1, tzinfo=UTC), job_code.digest("check-control", {})
+    once, counts = datetime(2026, 1, 1, tzinfo=UTC), job_code.digest_of_job("check-control", {})
     made = Statement("check-control", (), (*made_by, then), parameters, {}, once, once, {}, counted=counts)
 
     def stale(statement):
@@ -224,7 +224,7 @@ def test_from_where_a_name_comes_and_where_it_is_known_counts(text, before, afte
 
 
 def test_every_module_that_counts_has_a_key():
-    keys = {path: code_digest.key(path) for path in program.PACKAGE.rglob("*.py")}
+    keys = {path: code_digest.key_of_module(path) for path in program.PACKAGE.rglob("*.py")}
     without = {code_digest.name_of(path) for path, value in keys.items() if not value}
     assert without >= {*code_digest.UNCOUNTED}
     assert all(name.endswith("/__init__.py") for name in without - {*code_digest.UNCOUNTED})
@@ -315,9 +315,9 @@ FRAMEWORKS = config.read_yaml(program.ROOT / "workflow/studies/frameworks-small.
 def planned(written):
     """What the rules' params have of each job of a study: its parameters, and the digest of its code."""
     forget()
-    study = grid.build(config.resolve(copy.deepcopy(written), "study.yaml"), "study.yaml")
+    study = grid.build_study(config.resolve(copy.deepcopy(written), "study.yaml"), "study.yaml")
     return {
-        (job.verb, *job.place): (json.dumps(job.parameters), job_code.digest(job.verb, job.parameters))
+        (job.verb, *job.place): (json.dumps(job.parameters), job_code.digest_of_job(job.verb, job.parameters))
         for job in expected_jobs(study)
         if job.verb in job_code.JOBS
     }

@@ -23,8 +23,8 @@ from toolnoise.base import arrays, errors, files, scratch, shapes
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.job import values_as_text, values_in_text
 from toolnoise.base.metric_files import VERSION
-from toolnoise.base.metric_files import read as read_table
-from toolnoise.base.metric_files import write as write_table
+from toolnoise.base.metric_files import read_metrics as read_table
+from toolnoise.base.metric_files import write_metrics as write_table
 from toolnoise.base.shapes import AMOUNT, COUNT, FLAG, INTEGER, TEXT
 from toolnoise.base.spec import Spec
 from toolnoise.checking import outcome
@@ -33,7 +33,7 @@ from toolnoise.papers.frameworks.pair import CROSS_TOOLING
 from toolnoise.provenance import statements
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import config
-from toolnoise.study.variants import variant
+from toolnoise.study.variants import variant_named
 
 HOLDER = """
 import sys; from pathlib import Path; from toolnoise.base import scratch
@@ -221,7 +221,8 @@ def test_json_that_two_readers_could_understand_differently_is_one_line(text, fo
 
 
 @pytest.mark.parametrize(
-    "read", [files.read_json, files.sha256, arrays.read_npz, arrays.read_npy, config.read_yaml, statements.read]
+    "read",
+    [files.read_json, files.sha256, arrays.read_npz, arrays.read_npy, config.read_yaml, statements.read_statement],
 )
 def test_a_pipe_or_a_device_where_a_file_belongs_is_refused_at_once(read, tmp_path):
     os.mkfifo(tmp_path / "pipe.yaml")
@@ -290,7 +291,7 @@ def test_an_npy_that_claims_more_than_it_has_or_than_can_be_is_refused_without_a
     with pytest.raises(BadInput, match=r"a\.npy claims -?\d+ bytes and has 0"):
         arrays.read_npz(path)
     with path.open("rb") as file, pytest.raises(ValueError, match=r"a\.npy claims -?\d+ bytes"):
-        arrays.unpack(file)
+        arrays.unpack_npz(file)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
@@ -323,10 +324,10 @@ WHOLE = {"name": "x", "seeds": [1, 2], "about": {"on": True, "a": 0.5, "b": 3}, 
 def test_what_does_not_fit_is_one_line_and_what_fits_is_read_as_it_is(change, line, tmp_path):
     for value in (WHOLE, {key: WHOLE[key] for key in WHOLE if key != "about"}):
         (tmp_path / "f.json").write_text(json.dumps(value))
-        assert shapes.read(tmp_path / "f.json", SHAPE, "") == value
+        assert shapes.read_json_of_shape(tmp_path / "f.json", SHAPE, "") == value
     (tmp_path / "f.json").write_text(json.dumps(WHOLE | change))
     with pytest.raises(BadInput) as caught:
-        shapes.read(tmp_path / "f.json", SHAPE, "the record that a test wrote")
+        shapes.read_json_of_shape(tmp_path / "f.json", SHAPE, "the record that a test wrote")
     assert str(caught.value) == f"{tmp_path}/{line}"
 
 
@@ -564,7 +565,7 @@ NO_VARIANTS += " bit_0 bit_01 bit_ bit_-1 bit_1.5 bit_\u0661 bit_1+bit impl_3 bi
 
 
 def test_anything_else_is_no_variant():
-    assert [name for name in ("", *NO_VARIANTS.split()) if variant(name) is not None] == []
+    assert [name for name in ("", *NO_VARIANTS.split()) if variant_named(name) is not None] == []
 
 
 # Values as text on command lines: what is read is what was written

@@ -54,7 +54,7 @@ from toolnoise.stats.jackknife import (
     standard_error,
     within_blocks,
 )
-from toolnoise.stats.significance import UNDECIDED, holm, mean_difference, runs_needed
+from toolnoise.stats.significance import UNDECIDED, holm_pvalues, mean_difference, runs_needed
 
 NAN = np.nan
 
@@ -157,15 +157,17 @@ def test_holm_rejects_what_his_steps_reject(pvalues):
                 break
             rejected.add(int(place))
             left -= 1
-        assert set(np.flatnonzero(holm(pvalues) <= level)) == rejected
+        assert set(np.flatnonzero(holm_pvalues(pvalues) <= level)) == rejected
 
 
 def test_holm_by_hand():
-    assert_allclose(holm(np.array([0.01, 0.04, 0.03])), [0.03, 0.06, 0.06])
+    assert_allclose(holm_pvalues(np.array([0.01, 0.04, 0.03])), [0.03, 0.06, 0.06])
     # An undefined p-value is no test.
-    assert_equal(holm(np.array([NAN, 0.01, NAN, 0.02])), np.insert(holm(np.array([0.01, 0.02])), [0, 1], NAN))
-    assert_equal(holm(np.array([NAN])), [NAN])
-    assert holm(np.array([])).shape == (0,)
+    assert_equal(
+        holm_pvalues(np.array([NAN, 0.01, NAN, 0.02])), np.insert(holm_pvalues(np.array([0.01, 0.02])), [0, 1], NAN)
+    )
+    assert_equal(holm_pvalues(np.array([NAN])), [NAN])
+    assert holm_pvalues(np.array([])).shape == (0,)
 
 
 TRUE = {"algo": 1.0, "impl": 0.7, "impl_alone": 0.2, "interaction": 0.5}
@@ -633,7 +635,7 @@ def pilot(tmp_path):
         rows.append((*CELL, variant, "accuracy_mean", "all", 0.9, 0.8, 0.95, runs, 0))
         rows.append((*CELL, variant, "accuracy_sd", "all", *estimate, runs, 0))
         rows.append((*CELL, variant, "accuracy_sd", "3", 0.1, 0.05, 0.2, runs, 0))
-    metric_files.write(path, STABILITY, rows)
+    metric_files.write_metrics(path, STABILITY, rows)
     return path
 
 

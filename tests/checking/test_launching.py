@@ -57,17 +57,19 @@ def test_a_program_finds_its_job_in_its_environment_as_the_schema_says(job, tmp_
 
 
 def test_values_stay_within_their_words(job):
-    words = command_words.words("""train --seed={init} --out "{out}" --json '{"a": 1}' ${HOME} {A}""")
+    words = command_words.split_command("""train --seed={init} --out "{out}" --json '{"a": 1}' ${HOME} {A}""")
     mine = job("control", 1)
-    filled = command_words.filled(words, launch.placeholders_of(mine))
+    filled = command_words.fill_placeholders(words, launch.placeholders_of(mine))
     assert filled[1:4] == [f"--seed={mine['seeds']['init']}", "--out", mine["out"]]
     assert filled[4:] == ["--json", '{"a": 1}', "${HOME}", "{A}"]
-    assert command_words.placeholders(words) == ["init", "out"]
+    assert command_words.placeholders_of(words) == ["init", "out"]
 
 
 def test_bad_commands_are_refused(refused):
-    assert "cannot be split (No closing quotation); a command line with" in refused(command_words.words, "train 'it")
-    said = refused(command_words.words, "train {seed}")
+    assert "cannot be split (No closing quotation); a command line with" in refused(
+        command_words.split_command, "train 'it"
+    )
+    said = refused(command_words.split_command, "train {seed}")
     allowed = "{init}, {shuffle}, {augment}, {dropout}, {out}, {checkpoint}, {env:NAME}"
     assert said == f"command: unknown placeholder {{seed}}; allowed: {allowed}"
 
@@ -99,7 +101,9 @@ def sleeper(tmp_path, until):
 @pytest.fixture
 def start(tmp_path):
     def call(code, *arguments, **options):
-        launch.run([sys.executable, "-c", code, *arguments], {"MINE": "a b"}, tmp_path / "log", tmp_path, **options)
+        launch.run_command(
+            [sys.executable, "-c", code, *arguments], {"MINE": "a b"}, tmp_path / "log", tmp_path, **options
+        )
         return (tmp_path / "log").read_text()
 
     return call
@@ -115,12 +119,12 @@ def test_a_program_that_fails_or_does_not_start_is_refused_with_its_last_lines(s
     said = refused(start, "import sys; print('one\\ntwo\\n\\nthree\\nfour'); sys.exit(3)")
     assert said == f"{sys.executable}: ended with exit code 3; its last lines: two | three | four"
     assert "was killed by SIGKILL" in refused(start, "import os; os.kill(os.getpid(), 9)")
-    said = refused(launch.run, ["no-such-program"], {}, tmp_path / "log")
+    said = refused(launch.run_command, ["no-such-program"], {}, tmp_path / "log")
     assert said.startswith("no-such-program: cannot be started ([Errno 2] No such file or directory")
 
 
 def test_a_time_limit_ends_the_whole_group(tmp_path, sleeper, until, refused):
-    said = refused(lambda: launch.run(SLEEPS_WITH_A_CHILD, {}, tmp_path / "log", tmp_path, limit=3))
+    said = refused(lambda: launch.run_command(SLEEPS_WITH_A_CHILD, {}, tmp_path / "log", tmp_path, limit=3))
     assert said == "sh: still runs after 3 s; a higher limit; it printed nothing"
     child = sleeper()
     until(lambda: has_ended(child))
@@ -134,7 +138,7 @@ def test_what_ends_this_process_ends_the_program(number, tmp_path, sleeper, unti
     # What a shell starts in the background ignores Ctrl-C, and so do these tests, unless it is set anew.
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        f"from toolnoise.checking import launch; launch.run({words}, {{}}, 'log')"
+        f"from toolnoise.checking import launch; launch.run_command({words}, {{}}, 'log')"
     )
     mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.DEVNULL)
     child = sleeper()
@@ -218,7 +222,7 @@ def test_a_process_that_outlives_the_program_holds_nothing_up(left, start, tmp_p
 
 def test_an_error_shows_the_placeholder(tmp_path, refused):
     def run(*words, limit=60):
-        return launch.run(words, {}, tmp_path / "log", limit=limit, hidden=VALUES)
+        return launch.run_command(words, {}, tmp_path / "log", limit=limit, hidden=VALUES)
 
     code = "import sys, time; print(sys.argv[1:], flush=True); time.sleep(float(sys.argv[2])); sys.exit(sys.argv[1])"
     assert "{env:TOKEN}" in refused(run, sys.executable, "-c", code, SECRET, "0")
@@ -231,22 +235,22 @@ def test_an_error_shows_the_placeholder(tmp_path, refused):
 
 
 def test_a_command_takes_variables_by_name_and_refuses_those_it_cannot_hide(monkeypatch, refused):
-    words = command_words.words("train --token {env:TOKEN} --seed {init} '{\"env\": 1}' ${env:OTHER}")
+    words = command_words.split_command("train --token {env:TOKEN} --seed {init} '{\"env\": 1}' ${env:OTHER}")
     monkeypatch.delenv("TOKEN", raising=False)
-    said = refused(command_words.variables, words, "models.mine.command")
+    said = refused(command_words.variables_of, words, "models.mine.command")
     assert said == "models.mine.command: {env:TOKEN}: the variable TOKEN is not set; such as: export TOKEN=..."
     monkeypatch.setenv("TOKEN", "short")
-    said = refused(command_words.variables, words)
+    said = refused(command_words.variables_of, words)
     assert "short" not in said.partition("; ")[0]
     assert "has 5 characters; at least 6" in said
     monkeypatch.setenv("TOKEN", "{init} {env:TOKEN}")
-    values = command_words.variables(words)
+    values = command_words.variables_of(words)
     # A value is no text with placeholders.
-    assert command_words.filled(words, {"init": 7, **values})[2:] == [
+    assert command_words.fill_placeholders(words, {"init": 7, **values})[2:] == [
         *("{init} {env:TOKEN}", "--seed", "7", '{"env": 1}', "${env:OTHER}")
     ]
     for name in ("env:", "env:1A", "env:A-B"):
-        assert f"unknown placeholder {{{name}}}; allowed: " in refused(command_words.words, f"'x {{{name}}}'")
+        assert f"unknown placeholder {{{name}}}; allowed: " in refused(command_words.split_command, f"'x {{{name}}}'")
 
 
 def test_check_takes_variables_and_shows_none(monkeypatch, tmp_path, refused):
@@ -254,7 +258,7 @@ def test_check_takes_variables_and_shows_none(monkeypatch, tmp_path, refused):
     code += "[np.save(out + '/' + name + '.npy', np.arange(3)) for name in ('predictions', 'labels')]; print(sys.argv)"
     monkeypatch.delenv("TOKEN", raising=False)
     words = [sys.executable, "-c", code, "{env:TOKEN}"]
-    command = reproducibility.command(words, "init", "", None)
+    command = reproducibility.parse_command(words, "init", "", None)
     assert "TOKEN is not set" in refused(reproducibility.check, command, tmp_path)
     monkeypatch.setenv("TOKEN", SECRET)
     found = reproducibility.check(command, tmp_path)

@@ -11,7 +11,7 @@ from toolnoise.checking import diagnosis, differences, first_difference, trial_r
 from toolnoise.checking.diagnosis import ALIKE, NOT_OBSERVED
 from toolnoise.checking.experiments import ObservedRuns
 from toolnoise.checking.first_difference import Event, Observed, fixed_seedings
-from toolnoise.checking.trial_runs import LeftFiles, TrialRuns, wanted
+from toolnoise.checking.trial_runs import LeftFiles, TrialRuns, parse_wanted
 
 ROOT = Path(__file__).parents[2]
 # The observer reads the values of frameworks in each of these.
@@ -38,7 +38,7 @@ def runs_of(tmp_path, monkeypatch):
             (tmp_path / f"{name}.py").write_text(textwrap.dedent(content).strip() + "\n")
         with (tmp_path / "train.py").open("a") as file:
             file.write(f"import json, os\n{LEAVES}" if LEAVES not in text else "")
-        return TrialRuns([sys.executable, *words], 600, wanted((), ()), tmp_path / "runs")
+        return TrialRuns([sys.executable, *words], 600, parse_wanted((), ()), tmp_path / "runs")
 
     return start
 
@@ -53,7 +53,7 @@ def diagnosed(runs_of):
         control = runs.run("control-1")
         left = LeftFiles.since(before, [str(runs.folder)])
         outcomes = [control, runs.run("control-2")]
-        assert differences.between(*outcomes).files
+        assert differences.find_differences(*outcomes).files
         left = LeftFiles([name for name in left.names if not name.startswith("runs")])
         return diagnosis.diagnose(runs, outcomes, [], left)
 
@@ -425,7 +425,7 @@ def test_arrays_of_each_version_of_a_framework_count_by_their_values(version, tm
     python = ROOT / ".environments" / version / "bin/python"
     if not python.exists():
         pytest.skip(f"{version} is not installed: make .environments/{version}")
-    trial_runs.injected(tmp_path, "none", {})
+    trial_runs.injected_variables(tmp_path, "none", {})
     text = f"{VALUES[version.partition('-')[0]]}\nfrom toolnoise_injected.values import digest\n"
     text += "print(digest(make([1.0, 2.0])) == digest(make([1.0, 2.0])), digest(make([1.0])) == digest(make([2.0])))"
     done = subprocess.run([python, "-c", text], capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
@@ -450,7 +450,7 @@ def observed(*events, arguments=0):
 
 
 def roots(one, other):
-    return [(root.kind, root.at[1]) for root in first_difference.roots(observed(*one), observed(*other))]
+    return [(root.kind, root.at[1]) for root in first_difference.differing_roots(observed(*one), observed(*other))]
 
 
 def test_turns_of_which_some_are_recorded_are_compared_each_with_its_own():
@@ -483,7 +483,7 @@ def test_an_estimator_is_named_where_it_was_made():
 def test_arguments_that_a_shell_gives_are_no_root_of_the_program():
     one, other = (observed(event(1, 3, out=seed, name="argparse.ArgumentParser.parse_args"), arguments=seed)
                   for seed in (1, 2))  # fmt: skip
-    assert first_difference.roots(one, other) == []
+    assert first_difference.differing_roots(one, other) == []
 
 
 def test_what_threads_do_to_one_object_in_another_order_is_found_and_what_each_does_to_its_own_is_not():
@@ -494,10 +494,10 @@ def test_what_threads_do_to_one_object_in_another_order_is_found_and_what_each_d
         ]
         return observed(*events)
 
-    (root,) = first_difference.orders(run("1", "2", "3"), run("2", "1", "3"))
+    (root,) = first_difference.differing_orders(run("1", "2", "3"), run("2", "1", "3"))
     assert (root.at[1], root.apart) == (3, True)
-    assert first_difference.orders(run("1", "2"), run("1", "2")) == []
-    assert first_difference.orders(run("1", "2", "3", shared=False), run("2", "1", "3", shared=False)) == []
+    assert first_difference.differing_orders(run("1", "2"), run("1", "2")) == []
+    assert first_difference.differing_orders(run("1", "2", "3", shared=False), run("2", "1", "3", shared=False)) == []
 
 
 def test_the_seeding_before_the_first_equal_draw_comes_first():

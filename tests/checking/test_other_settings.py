@@ -53,8 +53,8 @@ def checked(tmp_path):
 
     def start(*varied, text=PROGRAM, higher="--double", without_draws="", seeds="", metrics=(), asked=None):
         (tmp_path / "train.py").write_text(text)
-        command = reproducibility.command(WORDS, seeds, "", None, trial_runs.wanted(["preds.npy"], metrics))
-        asked = asked or other_settings.asked(WORDS, varied, [], higher, without_draws)
+        command = reproducibility.parse_command(WORDS, seeds, "", None, trial_runs.parse_wanted(["preds.npy"], metrics))
+        asked = asked or other_settings.ways_asked_for(WORDS, varied, [], higher, without_draws)
         return reproducibility.check(command._replace(asked=asked), tmp_path / "runs")
 
     return start
@@ -100,9 +100,12 @@ VERDICTS = {
 def test_rounding_changes_floats_alone_and_shrinks(case):
     changed, precise, verdict = VERDICTS[case]
     exact = ONE._replace(logits=LOGITS.astype(float))
-    single = other_settings.gap(ONE, ONE._replace(**changed))
-    assert other_settings.verdict(single, other_settings.gap(exact, exact._replace(**precise))) == verdict
-    assert other_settings.verdict(single, None) == (OTHER if single.reshaped else UNDECIDED)
+    single = other_settings.gap_between(ONE, ONE._replace(**changed))
+    assert (
+        other_settings.verdict_on_precision(single, other_settings.gap_between(exact, exact._replace(**precise)))
+        == verdict
+    )
+    assert other_settings.verdict_on_precision(single, None) == (OTHER if single.reshaped else UNDECIDED)
 
 
 def test_files_whose_numbers_are_not_read_are_no_rounding(tmp_path):
@@ -114,11 +117,11 @@ def test_files_whose_numbers_are_not_read_are_no_rounding(tmp_path):
         (tmp_path / place / "a.csv").write_text(f"1,{change}")
     names = ("words.npy", "objects.npy", "values.npz", "a.csv")
     one, other = (Outcome(tmp_path, files={f"out/{name}": tmp_path / at / name for name in names}) for at in "ab")
-    assert other_settings.gap(one, one) == (0, {}, [], [])
-    gap = other_settings.gap(one, other)
+    assert other_settings.gap_between(one, one) == (0, {}, [], [])
+    gap = other_settings.gap_between(one, other)
     assert gap.unread == ["out/a.csv"]
     assert gap.largest == pytest.approx(1e-4, rel=1e-3)
-    assert other_settings.verdict(gap, gap._replace(largest=1e-12)) == UNDECIDED
+    assert other_settings.verdict_on_precision(gap, gap._replace(largest=1e-12)) == UNDECIDED
     assert other_settings._left(gap, ["--double"]) == "with --double, these differ, too: out/a.csv"
 
 
@@ -166,24 +169,31 @@ def test_an_undecided_difference_that_changes_answers_fails(checked):
 
 
 def test_ways_are_variables_first_and_words_after_them():
-    (way,) = other_settings.asked(["python", "a.py"], ["many threads: A=1 B='2 3' --workers 4 C=5"], [], "", "").ways
+    (way,) = other_settings.ways_asked_for(
+        ["python", "a.py"], ["many threads: A=1 B='2 3' --workers 4 C=5"], [], "", ""
+    ).ways
     assert way == ("many threads", ["python", "a.py", "--workers", "4", "C=5"], {"A": "1", "B": "2 3"}, None)
 
 
 def test_numbers_of_processes_start_the_program_by_torchrun():
     start = ["python", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-    (way,) = other_settings.asked(["python", "a.py", "-v"], [], other_settings.worlds("1,4"), "", "").ways
+    (way,) = other_settings.ways_asked_for(
+        ["python", "a.py", "-v"], [], other_settings.numbers_of_processes("1,4"), "", ""
+    ).ways
     assert way == ("world 4", [*start, "4", "a.py", "-v"], {}, None)
-    assert other_settings.torchrun(["python", "a.py"], "1") == [*start, "1", "a.py"]
+    assert other_settings.torchrun_command(["python", "a.py"], "1") == [*start, "1", "a.py"]
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: other_settings.worlds("1,two"), "found 'two'; numbers of processes, such as 1,2,4"),
-        (lambda: other_settings.torchrun(["sh", "a"], "2"), "found the program 'sh'; python SCRIPT ..."),
-        (lambda: other_settings.asked(["a"], ["threads"], [], "", ""), "NAME: VARIABLE=VALUE, or NAME: --option"),
-        (lambda: other_settings.asked(["a"], ["t: A=1", "t: A=2"], [], "", ""), "found 't' twice"),
+        (lambda: other_settings.numbers_of_processes("1,two"), "found 'two'; numbers of processes, such as 1,2,4"),
+        (lambda: other_settings.torchrun_command(["sh", "a"], "2"), "found the program 'sh'; python SCRIPT ..."),
+        (
+            lambda: other_settings.ways_asked_for(["a"], ["threads"], [], "", ""),
+            "NAME: VARIABLE=VALUE, or NAME: --option",
+        ),
+        (lambda: other_settings.ways_asked_for(["a"], ["t: A=1", "t: A=2"], [], "", ""), "found 't' twice"),
     ],
 )
 def test_ways_are_read_strictly(call, said, refused):
@@ -231,7 +241,7 @@ def test_a_way_may_be_tried_with_a_batch_for_each_process(checked):
 
 def test_the_whole_batch_stays_as_it_is_in_the_other_reading(tmp_path):
     def instead(words, worlds):
-        found = other_settings.asked(["python", "train.py", *words], [], worlds, "", "").ways
+        found = other_settings.ways_asked_for(["python", "train.py", *words], [], worlds, "", "").ways
         return [way.instead and way.instead.words[-2:] for way in found]
 
     (tmp_path / "train.py").write_text("parser.add_argument('--batch_size', default=24)\n")
@@ -244,7 +254,7 @@ def test_the_whole_batch_stays_as_it_is_in_the_other_reading(tmp_path):
 
 SAME = Difference([], 0, 4, 0.0, {}, {}, [], 0, None, None)
 CHANGED = SAME._replace(files=["metric.json"], changed=None, examples=None, largest=None, metrics={"loss": (1, 2.5)})
-PLACE = diagnosis.place("entropy", "train.py", 3, "seed = uuid.uuid4()", "By experiment: it is so.")
+PLACE = diagnosis.place_of_kind("entropy", "train.py", 3, "seed = uuid.uuid4()", "By experiment: it is so.")
 
 
 def test_a_small_change_may_not_show_in_a_metric():
@@ -284,7 +294,7 @@ def checked_by(tmp_path, monkeypatch):
         (tmp_path / "train.py").write_text("")
         runs = Scripted(dict(zip(("control-1", "control-2", "control-3", "init"), losses, strict=False)))
         monkeypatch.setattr(reproducibility, "TrialRuns", lambda *_: runs)
-        asked = reproducibility.command(["python", "train.py", *words], "init", "", None)
+        asked = reproducibility.parse_command(["python", "train.py", *words], "init", "", None)
         return reproducibility.check(asked, tmp_path), runs.names
 
     return start
@@ -312,6 +322,6 @@ def test_two_runs_that_are_equal_by_luck_are_told_by_a_third(checked_by):
     ],
 )
 def test_declared_sources_are_those_of_the_command(words, sources):
-    assert reproducibility.command(words, None, "", None).sources == sources
-    assert reproducibility.command(words, "augment", "--exact yes", 2)[1:4] == (("augment",), 120, True)
-    assert reproducibility.command(words, None, "--exact yes", None).words[-2:] == ["--exact", "yes"]
+    assert reproducibility.parse_command(words, None, "", None).sources == sources
+    assert reproducibility.parse_command(words, "augment", "--exact yes", 2)[1:4] == (("augment",), 120, True)
+    assert reproducibility.parse_command(words, None, "--exact yes", None).words[-2:] == ["--exact", "yes"]

@@ -229,7 +229,7 @@ def test_a_change_is_put_in_words(name, write, contents, said, tmp_path):
     paths = [tmp_path / f"{number}-{name}" for number in range(2)]
     for path, content in zip(paths, contents, strict=True):
         write(path, content)
-    change = differences.change(name, *paths)
+    change = differences.change_of_file(name, *paths)
     assert change == said or (said.endswith(" 1") and change.startswith(said))
 
 
@@ -238,7 +238,7 @@ def test_a_file_that_a_run_does_not_write_is_refused(tmp_path, refused, monkeypa
     (tmp_path / "old.csv").write_text("1")
     (tmp_path / "log").write_text("")
     path, copied = Path("old.csv"), tmp_path / "files/0"
-    before = launch.stamps([path])
+    before = launch.file_stamps([path])
     said = refused(trial_runs.copy_written, path, copied, before, tmp_path / "log")
     assert said.startswith("old.csv: the program did not write it")
     path.write_text("22")
@@ -264,7 +264,7 @@ def test_a_file_that_a_run_does_not_write_is_refused(tmp_path, refused, monkeypa
 )
 def test_a_number_is_the_last_that_was_printed_and_whole(line, pattern, value, tmp_path, refused):
     (tmp_path / "log").write_text(f"{line}\n")
-    wanted = trial_runs.wanted([], [pattern])
+    wanted = trial_runs.parse_wanted([], [pattern])
     if isinstance(value, str):
         assert value in refused(trial_runs.numbers_in, tmp_path / "log", wanted)
     else:
@@ -280,7 +280,7 @@ def test_a_number_is_the_last_that_was_printed_and_whole(line, pattern, value, t
     ],
 )
 def test_a_metric_has_the_words_of_its_pattern_as_its_name(pattern, name):
-    ((found, _),) = trial_runs.wanted([], [pattern]).metrics
+    ((found, _),) = trial_runs.parse_wanted([], [pattern]).metrics
     assert found == name
 
 
@@ -294,7 +294,7 @@ def test_a_metric_has_the_words_of_its_pattern_as_its_name(pattern, name):
     ],
 )
 def test_what_is_compared_is_named_strictly(files, patterns, said, refused):
-    assert said in refused(trial_runs.wanted, files, patterns)
+    assert said in refused(trial_runs.parse_wanted, files, patterns)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ ONE = Outcome(Path(), LOGITS, labels=LABELS, weights={"a": np.zeros(2), "b": np.
 def between(tmp_path):
     """The difference from an outcome with changes."""
     one = ONE._replace(folder=tmp_path)
-    return lambda **changes: differences.between(one, one._replace(**changes))
+    return lambda **changes: differences.find_differences(one, one._replace(**changes))
 
 
 def history(*rows):
@@ -334,7 +334,7 @@ def test_equal_outcomes_differ_in_nothing_and_times_do_not_count(between):
     same = between(history=history(["0", "1", "9"], ["1", "0.5", "9"]))
     assert (same.files, same.changed, same.examples, same.largest) == ([], 0, 4, 0)
     assert (same.tensors, same.epoch, same.column) == ([], None, None)
-    assert differences.timed(ONE) == ["time of history.csv"]
+    assert differences.names_of_times(ONE) == ["time of history.csv"]
     timed = between(metric={"loss": 1.0, "train_runtime": 12.5})
     assert (timed.files, timed.times) == (["metric.json"], {"train_runtime": (None, 12.5)})
 
@@ -349,11 +349,11 @@ def test_one_bit_is_a_difference(between, tmp_path):
 
     def names(value, other):
         one, two = (ONE._replace(folder=tmp_path, printed={"gap": each}) for each in (value, other))
-        return differences.between(one, two).files
+        return differences.find_differences(one, two).files
 
     assert names(0.0, -0.0) == names(2**55, 2**55 + 1) == names(0.1, 0.1 + 2e-17) == ["gap"]
     assert names(math.nan, float("nan")) == names(12.0, 12.0) == []
-    assert differences.both(2**55, 2**55 + 1) == "36028797018963968 and 36028797018963969"
+    assert differences.both_numbers(2**55, 2**55 + 1) == "36028797018963968 and 36028797018963969"
 
 
 def test_differences_are_counted(between, tmp_path):
@@ -367,7 +367,7 @@ def test_differences_are_counted(between, tmp_path):
     np.save(tmp_path / "a.npy", np.array([np.nan, 1, 2]))
     np.save(tmp_path / "b.npy", np.array([np.nan, 1, 3]))
     one, other = (Outcome(tmp_path, files={"a.npy": tmp_path / name}) for name in ("a.npy", "b.npy"))
-    found = differences.between(one, other)
+    found = differences.find_differences(one, other)
     assert (found.changed, found.outputs) == (1, {"a.npy": "1 of 3 rows"})
 
 

@@ -13,7 +13,7 @@ import pytest
 from toolnoise.base.program import ROOT
 from toolnoise.checking import launch, resume
 from toolnoise.checking.outcome import Outcome
-from toolnoise.checking.trial_runs import TrialRuns, wanted
+from toolnoise.checking.trial_runs import TrialRuns, parse_wanted
 
 # Each program keeps all that it needs. A line that ends with "# made" is the one to name once a state is forgotten.
 METHODS = """
@@ -187,10 +187,10 @@ def forgotten(tmp_path, monkeypatch):
     def observe(text, checkpoint="last.npz", stop_at=None):
         Path("train.py").write_text(text)
         words = [sys.executable, "-W", "ignore", "train.py"]
-        asked = wanted(["preds.npy"], [], [checkpoint])
+        asked = parse_wanted(["preds.npy"], [], [checkpoint])
         runs = TrialRuns(words, 600, asked, tmp_path / f"runs-{len(list(tmp_path.iterdir()))}")
         try:
-            return resume.forgotten(runs, words, stop_at)
+            return resume.forgotten_objects(runs, words, stop_at)
         finally:
             asked.forget()
 

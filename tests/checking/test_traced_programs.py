@@ -143,8 +143,8 @@ def located(tmp_path, monkeypatch, skip_without):
 
     def start(text, command=(sys.executable, "train.py")):
         line = written(text, tmp_path)
-        wanted = trial_runs.wanted(["preds.npy"], [])
-        return traced_runs.locate(TrialRuns(command, 600, wanted, tmp_path / "runs")), line
+        wanted = trial_runs.parse_wanted(["preds.npy"], [])
+        return traced_runs.locate_parting(TrialRuns(command, 600, wanted, tmp_path / "runs")), line
 
     return start
 
@@ -209,7 +209,7 @@ def test_the_recorder_knows_the_private_parts_of_each_version(version, tmp_path)
         "observer": "operations",
         "file": str(record),
     }
-    variables = trial_runs.injected(tmp_path / "injected", "trace", task)
-    launch.run([python, "train.py"], variables, tmp_path / "log", tmp_path)
+    variables = trial_runs.injected_variables(tmp_path / "injected", "trace", task)
+    launch.run_command([python, "train.py"], variables, tmp_path / "log", tmp_path)
     operations, notes = (list(traced_runs.lines_of(record, kind)) for kind in ("operation", "note"))
     assert operations and not notes, files.read_text(tmp_path / "log")

@@ -11,7 +11,7 @@ import pytest
 
 from snakemake_logger_plugin_toolnoise import log_tail, silent_end
 from toolnoise import __version__, cli
-from toolnoise.base.printing import plainly, size, span
+from toolnoise.base.printing import printing_plainly, size_text, span_text
 from toolnoise.base.program import PACKAGE, ROOT
 from toolnoise.base.spec import Spec
 from toolnoise.commands import jobs, run
@@ -21,7 +21,7 @@ from toolnoise.commands import jobs, run
 
 def parsers():
     """The parser of each verb."""
-    return cli.parser(cli.verbs())[1].choices
+    return cli.parser_of_verbs(cli.declared_verbs())[1].choices
 
 
 def said(capsys, *arguments):
@@ -52,7 +52,7 @@ def test_the_help_has_twelve_verbs_in_three_groups_then_more_and_none_of_a_rule(
     }
     assert listed == LISTED
     assert sorted(parsers()) == sorted(verb for verbs in LISTED.values() for verb in verbs)
-    assert cli.verbs("train").keys() == {"train"}, "a rule calls it all the same"
+    assert cli.declared_verbs("train").keys() == {"train"}, "a rule calls it all the same"
 
 
 def test_the_help_of_each_verb_fits_on_a_screen(monkeypatch):
@@ -73,7 +73,7 @@ def test_a_verb_imports_no_other_and_the_help_nothing_that_a_verb_works_with():
     script = (
         "import sys\n"
         "from toolnoise import cli\n"
-        "cli.parsed(['compare', 'a.npy', 'b.npy'])\n"
+        "cli.parse_options(['compare', 'a.npy', 'b.npy'])\n"
         "verbs = {place.partition(':')[0] for place in cli.VERBS.values()} & set(sys.modules)\n"
         "assert verbs == {'toolnoise.verbs.gain'}, verbs\n"
         "assert not {'numpy', 'toolnoise.checks'} & set(sys.modules)\n"
@@ -92,7 +92,7 @@ def test_the_help_of_each_verb_begins_with_an_example_that_works():
         program, *arguments = shlex.split(example)
         assert (program, arguments[0]) == ("toolnoise", verb)
         if arguments[-1] != "...":
-            assert cli.parsed(arguments).verb == verb
+            assert cli.parse_options(arguments).verb == verb
 
 
 # `toolnoise run`
@@ -115,7 +115,7 @@ def folder(tmp_path, monkeypatch):
 
 def started(*words, profile=None):
     """The study, and the words of Snakemake's command line after the program."""
-    study, command = run.command(profile, words)
+    study, command = run.snakemake_command(profile, words)
     assert command[0].endswith("snakemake")
     return study, command[1:]
 
@@ -175,12 +175,12 @@ def test_options_under_which_there_is_nothing_to_sum_up_are_known(option, nothin
 
 
 def test_spans_and_sizes_are_told_in_a_person_s_unit():
-    assert [span(seconds) for seconds in (0.2, 89, 90, 5399, 5400)] == ["1 s", "89 s", "2 min", "90 min", "1.5 h"]
-    assert [size(count) for count in (0, 999, 1000, 2.5e9)] == ["0 B", "999 B", "1.0 kB", "2.5 GB"]
+    assert [span_text(seconds) for seconds in (0.2, 89, 90, 5399, 5400)] == ["1 s", "89 s", "2 min", "90 min", "1.5 h"]
+    assert [size_text(count) for count in (0, 999, 1000, 2.5e9)] == ["0 B", "999 B", "1.0 kB", "2.5 GB"]
 
 
 def test_nothing_that_a_terminal_obeys_is_printed(capsys):
-    with plainly():
+    with printing_plainly():
         print("\x1b[2Jred\a\r\u202e\udc80\tnext", file=sys.stdout)
         print("\x9b1m café", file=sys.stderr)
     assert capsys.readouterr() == ("\\x1b[2Jred\\x07\\r\\u202e\\udc80\tnext\n", "\\x9b1m café\n")
@@ -259,7 +259,7 @@ def test_a_recipe_that_lacks_what_a_job_asks_of_it_is_one_line_and_another_fault
     monkeypatch.setattr(Spec, "read", staticmethod(lambda value: value))
 
     def asks(key):
-        monkeypatch.setattr(jobs, "recorded", lambda *_: {}[key])
+        monkeypatch.setattr(jobs, "recorded_job", lambda *_: {}[key])
 
     asks("normalise")
     assert "--recipe: lacks the key 'normalise'" in refused_by_verb("profile", *words)

@@ -194,16 +194,16 @@ SECONDS_OF_A_RUN = {"start_up": 4.0, "compile": 2.0, "training": 60.0, "evaluati
 
 
 def test_a_run_takes_its_start_and_its_epochs(make_spec):
-    assert speed.find(make_spec("control", 1)) is None
+    assert speed.find_pace(make_spec("control", 1)) is None
     # In any study, of any deterministic variant, however long the recipe.
     leave_run(change(make_spec("algo", 2), "recipe", learning_rate=3.0), "pilot", SECONDS_OF_A_RUN)
-    found = speed.find(make_spec("control", 1))
+    found = speed.find_pace(make_spec("control", 1))
     assert (found.start, found.epoch, found.evaluation) == (6.0, 23.0, 2.0)
     assert (found.run({"epochs": 10}), found.predictions(5)) == (236.0, 16.0)
     # Of several runs, the middle one counts.
     for seed, training in enumerate((30.0, 6000.0), 1):
         leave_run(make_spec("control", seed), seconds=SECONDS_OF_A_RUN | {"training": training})
-    found = speed.find(make_spec("control", 1))
+    found = speed.find_pace(make_spec("control", 1))
     assert (found.epoch, found.source) == (23.0, "finished runs: 3")
 
 
@@ -223,7 +223,7 @@ def change(spec, part, **keys):
 def test_runs_of_other_work_do_not_count(other, make_spec):
     spec = make_spec("control", 1)
     leave_run(other(spec))
-    assert speed.find(spec) is None
+    assert speed.find_pace(spec) is None
 
 
 def test_a_damaged_record_tells_nothing(make_spec):
@@ -232,7 +232,7 @@ def test_a_damaged_record_tells_nothing(make_spec):
     other = Path(leave_run(make_spec("control", 2)))
     files.write_json(other, files.read_json(other) | {"spec": None})
     leave_run(make_spec("control", 3))
-    assert speed.find(spec).source == "finished runs: 1"
+    assert speed.find_pace(spec).source == "finished runs: 1"
 
 
 def test_timed_steps_count_until_a_run_is_finished(make_spec):
@@ -240,7 +240,7 @@ def test_timed_steps_count_until_a_run_is_finished(make_spec):
     measured = {"epochs": 1, "steps_timed": 64, "seconds": SECONDS_OF_A_RUN, "weight_bytes": 62888}
     path = layout.SPEED.format(study="tiny", **Cell.of(spec)._asdict())
     files.write_json(path, {"spec": spec.as_json(), **measured})
-    found = speed.find(spec)
+    found = speed.find_pace(spec)
     assert (found.epoch, found.weight_bytes, found.source) == (69.0, 62888, "steps timed: 64")
     leave_run(make_spec("control", 2))
-    assert speed.find(spec).source == "finished runs: 1"
+    assert speed.find_pace(spec).source == "finished runs: 1"

@@ -28,7 +28,7 @@ def test_a_module_is_started_without_the_modules_of_the_folder_that_it_starts_in
     (tmp_path / "yaml.py").write_text("raise SystemExit('the yaml.py of a study was imported')\n")
     (tmp_path / "study.yaml").write_text("study: 1\n")
     command = ("toolnoise.cli", "estimate", "--study", "study.yaml")
-    done = subprocess.run(program.python(*command), cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(program.python_command(*command), cwd=tmp_path, capture_output=True, text=True)
     assert "of a study was imported" not in done.stderr
     assert done.returncode == 2
     assert done.stderr.startswith("toolnoise: study.yaml: ")
@@ -89,9 +89,9 @@ from toolnoise.provenance import recorder
 
 recorder.look_up()
 importlib.metadata.version = Path.read_bytes = None
-assert recorder.programs()["toolnoise"]
+assert recorder.program_versions()["toolnoise"]
 assert recorder.this_machine()["versions"]["numpy"]
-assert len(code_digest.sources("toolnoise.training.loop", "toolnoise.engines.tensorflow")) > 20
+assert len(code_digest.digests_of_files("toolnoise.training.loop", "toolnoise.engines.tensorflow")) > 20
 """
 
 

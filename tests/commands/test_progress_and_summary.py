@@ -217,7 +217,7 @@ def summary(written, built, tmp_path, monkeypatch):
             for metric, value in values.items()
             for group in ("all", "3")
         ]
-        metric_files.write(tiny.path(layout.COLLECTED, file="stability"), STABILITY, rows)
+        metric_files.write_metrics(tiny.path(layout.COLLECTED, file="stability"), STABILITY, rows)
         files.write_json(tiny.path(layout.GATE, tiny.controls[0]), {"bit_equal": bit_equal})
         return (command.as_json if json else lambda study: say(study).splitlines())(tiny)
 
@@ -230,7 +230,7 @@ def test_a_data_set_whose_pictures_are_drawn_is_synthetic_in_every_summary(writt
     own = {"reader": "faces", "train_examples": 40, "test_examples": 40, "image_size": 20}
     study = built(written | {"grid": [block], "hardware": {}, "datasets": {"own": own}})
     rows = [(*cell, metric, "all", value, NAN, NAN, 5, 0) for cell in study.cells for metric, value in VALUES.items()]
-    metric_files.write(study.path(layout.COLLECTED, file="stability"), STABILITY, rows)
+    metric_files.write_metrics(study.path(layout.COLLECTED, file="stability"), STABILITY, rows)
     found = command.as_json(study)
     assert ([cell["dataset"] for cell in found["cells"]], found["synthetic"]) == (["digits", "own"], ["own"])
     assert "synthetic data: own" in command.as_text(study).splitlines()[0]
@@ -262,15 +262,15 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
 
 
 def judge(study, path):
-    job_code.perform("judge-claims", parameters.claims(study, Whole()), {"out": str(path)})
+    job_code.perform_job("judge-claims", parameters.claims(study, Whole()), {"out": str(path)})
 
 
 def test_verdicts_are_sentences_where_they_are_asked_for(summary, written, built, tmp_path, refused):
     tiny = built(written)
-    assert summary(say=command.claims) == ["no verdicts on claims yet: snakemake claims"]
+    assert summary(say=command.claims_text) == ["no verdicts on claims yet: snakemake claims"]
     judge(tiny, tmp_path / "results/tiny/metrics/claims.csv")
     assert not [line for line in summary(say=command.as_text) if "claims" in line], "the study is about none of them"
-    assert summary(say=command.claims)[:2] == [
+    assert summary(say=command.claims_text)[:2] == [
         "Zhuang et al.: 53 not run",
         "  Mean accuracy under ALGO or IMPL is within 0.84 points of both (section 3.1, table 2).",
     ]
@@ -361,7 +361,7 @@ def test_diverged_runs_and_the_part_with_the_widest_range_are_told(summary, tmp_
         for group, values in {"all": (0.9, 0.92), "0": (0.9, 0.8), "3": (0.5, 0.9), "7": (1.0, 1.0)}.items()
         for seed, value in enumerate(values, 1)
     ]
-    metric_files.write(tmp_path / "results/tiny/metrics/runs.csv", RUNS, rows)
+    metric_files.write_metrics(tmp_path / "results/tiny/metrics/runs.csv", RUNS, rows)
     lines = screen(summary, missing=2)
     assert lines[0] == "tiny: 10 runs of 2 cells, 4 diverged"
     assert "accuracy hides it: from run to run 90.0 to 92.0 % of all are right, but 50.0 to 90.0 % of class 3," in lines

@@ -42,7 +42,7 @@ def drawn(variant, seeds, **more):
     hardware = {"name": "cpu", "engine": "tensorflow", "impl_noise": "reduction-order"}
     parts = {"model": {"name": "m"}, "recipe": {}, "hardware": hardware}
     parts["variant"] = {"name": variant, "varying": VARIANTS[variant]}
-    found = noise_sources.draws(Spec.read({"study_seed": 0, "seed": 0, **parts, **more}), seeds)
+    found = noise_sources.draws_of_runs(Spec.read({"study_seed": 0, "seed": 0, **parts, **more}), seeds)
     return [{source: numbers[run] for source, numbers in found.items()} for run in range(len(seeds))]
 
 

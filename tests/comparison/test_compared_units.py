@@ -24,7 +24,7 @@ RUNS, EXAMPLES = 4, 12
 
 
 def compared(*paths, of=PREDICTIONS, labels="y.npy", paired=False):
-    read_truth = label_files.read if of == PREDICTIONS else label_files.numbers
+    read_truth = label_files.read_labels if of == PREDICTIONS else label_files.read_numbers
     truth = None if labels is None else read_truth(labels)
     read = [arms.read_arm([path], of, truth) for path in paths]
     arms.require_comparable(read, paired=paired)
@@ -78,7 +78,7 @@ def test_probabilities_and_classes_of_many_labels_are_read_by_their_values(saved
     logits = drawn.normal(size=(RUNS, EXAMPLES, 3))
     chances = 1 / (1 + np.exp(-logits))
     saved(y=truth, logits=logits, chances=chances, said=(logits > 0).astype(int))
-    labels = label_files.read("y.npy")
+    labels = label_files.read_labels("y.npy")
     read = {name: arms.read_arm([f"{name}.npy"], PREDICTIONS, labels) for name in ("logits", "chances", "said")}
     for answers in read.values():
         np.testing.assert_array_equal(answers.answers, (logits > 0).reshape(RUNS, -1))
@@ -98,7 +98,7 @@ def test_tokens_and_masks_are_read_as_scores_or_classes_of_one_run_or_several(sh
     scores = drawn.normal(size=(RUNS, *shape, 6)) + np.eye(6)[truth]
     saved(y=truth, a=scores, one=scores[0], classes=scores.argmax(axis=-1), class_of_one=scores[0].argmax(axis=-1))
     np.savez("each.npz", **{f"seed{run}": layer for run, layer in enumerate(scores)})
-    labels = label_files.read("y.npy")
+    labels = label_files.read_labels("y.npy")
     said = scores.argmax(axis=-1).reshape(RUNS, -1)
     for name, runs in (("a.npy", RUNS), ("one.npy", 1), ("classes.npy", RUNS), ("class_of_one.npy", 1)):
         np.testing.assert_array_equal(arms.read_arm([name], PREDICTIONS, labels).answers, said[:runs])
@@ -142,14 +142,14 @@ def test_values_in_a_table_are_matched_by_ids_and_columns(ids, name, drawn, refu
     truth, order = drawn.normal(size=(EXAMPLES, 2)), drawn.permutation(EXAMPLES)
     frame = pd.DataFrame(truth, pd.Index(ids, name=name), ["height", "y"])
     frame.to_csv("y.csv")
-    true = label_files.numbers("y.csv")
+    true = label_files.read_numbers("y.csv")
     found = frame.add(1).iloc[order, ::-1].add_prefix("pred_")
     found.to_csv("a.csv")
     read = arms.read_file("a.csv", VALUES, true)
     np.testing.assert_allclose(read.answers, [truth.ravel() + 1])
     found["pred_y"].to_csv("a.csv")
     frame["y"].to_csv("one.csv")
-    read = arms.read_file("a.csv", VALUES, label_files.numbers("one.csv"))
+    read = arms.read_file("a.csv", VALUES, label_files.read_numbers("one.csv"))
     np.testing.assert_allclose(read.answers, [truth[:, 1] + 1])
     found.set_axis(list("ABCDEFGHIJKL")).to_csv("a.csv", index_label="id")
     if name or isinstance(ids, list) or ids[0]:
@@ -244,7 +244,7 @@ def test_no_more_than_six_percent_of_nulls_have_an_interval_without_zero_and_tok
 
 
 def test_a_study_file_allows_what_the_table_has():
-    allowed = config.schema()["$defs"]["model"]["properties"]["outcome"]["enum"]
+    allowed = config.study_schema()["$defs"]["model"]["properties"]["outcome"]["enum"]
     assert set(allowed) == LEFT.keys()
     assert {left.file for left in LEFT.values()} <= set(outcome_files.RESULTS)
     assert {LEFT[name].of for name in SCORED} == OUTCOMES.keys()

@@ -19,7 +19,7 @@ import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import keep
-from toolnoise.comparison.decisions import gated
+from toolnoise.comparison.decisions import gate_runs
 from toolnoise.comparison.keep import RULE, STRICT
 
 # Which change to keep
@@ -269,7 +269,7 @@ def test_the_example_s_loop_which_the_page_shows_keeps_the_gain_and_drops_what_h
 def test_of_unchanged_runs_the_level_fails(further, worse):
     rng = np.random.Generator(np.random.Philox(11))
     values = rng.normal(3, 0.1, (2500, 4 + further))
-    fails = [not gated(one[:4], one[4:], "loss", level=0.1, worse=worse)["passes"] for one in values]
+    fails = [not gate_runs(one[:4], one[4:], "loss", level=0.1, worse=worse)["passes"] for one in values]
     # Standard error 0.006.
     assert np.mean(fails) == pytest.approx(0.1, abs=0.018)
 
@@ -319,9 +319,9 @@ def test_the_exit_code_is_the_verdict_and_the_output_one_line(new, words, code, 
 
 def test_a_value_that_fails_never_reads_like_the_bound():
     reference = np.array([3.1, 3.2, 3.3, 3.2])
-    bound = gated(reference, np.array([3.2]), "loss", worse="higher")["high"]
+    bound = gate_runs(reference, np.array([3.2]), "loss", worse="higher")["high"]
     for value, passes in ((bound - 1e-6, True), (bound + 1e-6, False)):
-        found = gated(reference, np.array([value]), "loss", worse="higher")
+        found = gate_runs(reference, np.array([value]), "loss", worse="higher")
         assert found["passes"] is passes
         shown, allowed = re.search(r"loss ([\d.]+); allowed at most ([\d.]+)", found["verdict"]).groups()
         assert (float(shown) <= float(allowed)) is passes and shown != allowed

@@ -159,7 +159,7 @@ def test_two_runs_that_are_not_all_pairs_decide_nothing(others, first, files):
     said = told(["all.csv"])
     assert "two runs of base" in said and "make a third" in said
     assert "is better than" not in said and "p = " not in said and "nan" not in said
-    assert compared_metrics.tests([found]) == 0
+    assert compared_metrics.count_of_tests([found]) == 0
 
 
 def test_differences_that_only_decimals_tell_apart_are_equal_and_have_no_test(files):
@@ -203,7 +203,7 @@ def test_a_copied_arm_is_named_and_has_no_winner(here):
     assert said.count("No winner: 7 runs are in both arms") == 2 and "p = " not in said and "nan" not in said
     found = compared(both, METRICS)
     assert all(np.isnan([each.pvalue, each.difference.low, each.hedges_g.value]).all() for each in found)
-    assert compared_metrics.tests(found) == 0
+    assert compared_metrics.count_of_tests(found) == 0
     # Beside further runs that alone make a difference, and without seeds.
     more = [*FINE[:4], *MORE]
     assert stats.ttest_ind(more, FINE[:4], equal_var=False).pvalue < 0.05

@@ -140,10 +140,10 @@ def test_a_name_on_the_list_has_a_direction_that_is_said_and_can_be_turned(name,
     ],
 )
 def test_a_name_that_is_not_on_the_list_has_no_direction(name):
-    (metric,) = naming.directed((name,))
+    (metric,) = naming.with_directions((name,))
     assert metric.lower is None
     assert "is better (" not in metric.better and "lower or higher" in metric.better
-    assert [naming.directed((name,), **{way: ()})[0].lower for way in ("lower", "higher")] == [True, False]
+    assert [naming.with_directions((name,), **{way: ()})[0].lower for way in ("lower", "higher")] == [True, False]
 
 
 def test_the_names_that_are_known_are_printed_in_the_docs():

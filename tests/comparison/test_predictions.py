@@ -252,14 +252,14 @@ def test_classes_may_be_texts(write, printed_by_verb, refusal):
     found = json.loads(printed_by_verb("compare", "a.csv", "b.csv", "--labels", "y.csv", "--json"))
     expected = [(np.delete(runs, 0, 1) == np.delete(TRUTH, 0)).mean() * 399 / 400 for runs in (RUNS, BETTER)]
     assert [found[arm]["accuracy_mean"]["value"] for arm in "ab"] == pytest.approx(expected)
-    labels = label_files.read("y.csv")
+    labels = label_files.read_labels("y.csv")
     one, other = (arms.read_file(name, PREDICTIONS, labels).answers for name in ("a.csv", "b.csv"))
     assert (one[:, 0] != other[:, 0]).all()
     write(pd.DataFrame({"pred": NAMES[RUNS[0]]}), "c.csv")
     assert refusal("c.csv").startswith("c.csv: found the class ")
     assert "and texts as labels in y.csv; texts in both, or numbers" in refusal(write(table(), "d.csv"), labels)
     upper = pd.DataFrame({"label": np.char.upper(NAMES[TRUTH])})
-    labels = label_files.read(write(upper, "y.csv"))
+    labels = label_files.read_labels(write(upper, "y.csv"))
     assert "for labels such as 'CAT'; classes that are labels" in refusal("c.csv", labels)
     scores = write(DRAW.random((N, C)), "s.npy")
     assert refusal(scores, labels).startswith("y.csv: found texts as labels; whole numbers: the places of the classes")
@@ -274,7 +274,7 @@ def test_what_savetxt_writes_is_read():
         np.savetxt("a.csv", RUNS, **{name: value for name, value in how.items() if name != "header"})
         np.testing.assert_array_equal(read("a.csv").answers, RUNS)
     np.savetxt("y.csv", TRUTH, header="label")
-    np.testing.assert_array_equal(label_files.read("y.csv").answers, TRUTH)
+    np.testing.assert_array_equal(label_files.read_labels("y.csv").answers, TRUTH)
 
 
 def test_a_square_of_whole_numbers_is_refused_and_names_decide(write, refusal):
@@ -294,11 +294,11 @@ def test_shuffled_examples_are_put_into_order_by_their_names(write, refusal):
     order = DRAW.permutation(N)
     for ids in (np.arange(N), np.arange(1, N + 1), np.array([f"q{at}" for at in range(N)]), np.arange(N) * 7 + 3):
         write(pd.DataFrame({"question_id": ids, "label": TRUTH}), "y.csv")
-        labels = label_files.read("y.csv")
+        labels = label_files.read_labels("y.csv")
         name = write(table().assign(id=ids).iloc[order])
         np.testing.assert_array_equal(read(name, labels).answers, RUNS)
     # The labels' own order counts.
-    labels = label_files.read(write(pd.DataFrame({"id": ids, "label": TRUTH}).iloc[order], "y.csv"))
+    labels = label_files.read_labels(write(pd.DataFrame({"id": ids, "label": TRUTH}).iloc[order], "y.csv"))
     np.testing.assert_array_equal(read(name, labels).answers, RUNS[:, order])
     name = write(table().assign(id=ids + 1))
     allowed = "the same, once each, by their ids or index, or neither in the file"
@@ -312,7 +312,7 @@ def test_shuffled_examples_are_put_into_order_by_their_names(write, refusal):
 def test_the_index_of_a_shuffled_split_identifies_examples(write, refused, name):
     kept, order = DRAW.permutation(9000)[:N], DRAW.permutation(N)
     write(pd.DataFrame({"label": TRUTH}, index=pd.Index(kept, name=name)), "y.csv", index=True)
-    labels = label_files.read("y.csv")
+    labels = label_files.read_labels("y.csv")
     runs = table().set_axis(pd.Index(kept, name=name))
     for lines in (runs, runs.iloc[order]):
         np.testing.assert_array_equal(read(write(lines, index=True), labels).answers, RUNS)
@@ -329,7 +329,7 @@ def test_ids_in_an_archive_put_examples_into_order(refusal, name, ids):
     order = DRAW.permutation(N)
     np.savez("a.npz", predictions=RUNS[0][order], **{name: ids[order]})
     np.savez("y.npz", labels=TRUTH[::-1], **{name: ids[::-1]})
-    labels = label_files.read("y.npz")
+    labels = label_files.read_labels("y.npz")
     assert (read("a.npz", labels).answers == labels.answers).mean() == (RUNS[0] == TRUTH).mean()
     # Places are those among labels without ids.
     np.testing.assert_array_equal(read("a.npz").answers, [RUNS[0] if name == "ids" else RUNS[0][order]])

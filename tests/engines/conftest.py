@@ -72,7 +72,7 @@ class Workshop:
 
     def __init__(self, folder, toolnoise, run, skip_without, options_of):
         self.folder, self.toolnoise, self.run, self.options_of = folder, toolnoise, run, options_of
-        self.study = grid.load(folder / "study.yaml")
+        self.study = grid.load_study(folder / "study.yaml")
         self.cell = self.study.cells[0]
         for engine in {self.study.tooling(cell.hardware)["engine"] for cell in self.study.cells}:
             skip_without(engine)

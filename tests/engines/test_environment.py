@@ -25,7 +25,7 @@ def imposed():
 
     def impose(shell, settings=None):
         os.environ.update(shell)
-        told = environment.impose(settings or {})
+        told = environment.impose_variables(settings or {})
         return told, {name: os.environ[name] for name in (*shell, *(settings or {})) if name in os.environ}
 
     with patch.dict(os.environ):
@@ -81,7 +81,7 @@ def test_a_cpu_serves_its_own_instruction_set_and_older_ones_and_refuses_others_
         line = refused(environment.require_cpu, TOOLING | {"isa": lacking})
         has = f"it has: {', '.join(able)}"
         assert line == f"hardware mine: isa: {lacking} is not available on this CPU (Some CPU); {has}"
-    assert list(environment.FLAGS) == config.schema()["$defs"]["tooling"]["properties"]["isa"]["enum"]
+    assert list(environment.FLAGS) == config.study_schema()["$defs"]["tooling"]["properties"]["isa"]["enum"]
     machine(flags="fpu avx avx2_like xavx2")
     assert not any(map(serves, FLAGS))
 
@@ -96,23 +96,23 @@ MACOS = {
 def test_a_machine_without_proc_is_asked_as_macos_answers(monkeypatch, tmp_path):
     monkeypatch.setattr(environment, "CPUINFO", tmp_path / "cpuinfo")
     monkeypatch.setattr(environment, "_sysctl", lambda name: MACOS.get(name, ""))
-    assert environment.machine()["cpu"] == "Intel(R) Core(TM) i7"
+    assert environment.describe_machine()["cpu"] == "Intel(R) Core(TM) i7"
     environment.require_cpu(TOOLING | {"isa": "avx2"})
     # One that tells nothing has no instruction set, and still a name.
     monkeypatch.setattr(environment, "_sysctl", lambda _name: "")
-    assert environment.machine()["cpu"]
-    assert environment.machine()["cpu_flags"] == []
+    assert environment.describe_machine()["cpu"]
+    assert environment.describe_machine()["cpu_flags"] == []
 
 
 def test_the_machine_is_recorded(imposed):
     place = {"SLURM_JOB_ID": "7", "SLURM_JOB_PARTITION": "v100", "SLURMD_NODENAME": "gpu2"}
     imposed(place | {"SLURM_JOB_USER": "somebody"})
-    found = environment.machine()
+    found = environment.describe_machine()
     assert found["slurm"] == place
     assert found["cores"] >= 1
     assert found["memory_mib"] > 100
     assert all(found[name] for name in ("host", "system", "python", "cpu"))
-    packages = environment.installed("numpy|num|tensorflow.*")
+    packages = environment.installed_versions("numpy|num|tensorflow.*")
     assert packages["numpy"] == np.__version__
     assert set(packages) <= {"numpy", "tensorflow", "tensorflow-cpu"}
 
@@ -175,12 +175,12 @@ def machine(monkeypatch):
 
 
 def why_not(name):
-    return serving.why_not({"name": name, **config.registered("hardware")[name]})
+    return serving.why_not({"name": name, **config.registry_entries("hardware")[name]})
 
 
 def test_a_machine_serves_its_own_accelerator_and_no_other(machine):
     machine([V100])
-    registry = config.registered("hardware")
+    registry = config.registry_entries("hardware")
     able = [name for name, entry in registry.items() if entry["accelerator"] == "gpu" and not why_not(name)]
     # A program of one's own takes any GPU.
     able.remove("command-gpu")
@@ -196,7 +196,7 @@ def test_a_machine_serves_its_own_accelerator_and_no_other(machine):
 def test_a_framework_without_gpu_kernels_serves_no_gpu_and_what_to_install_is_told(machine, engine):
     machine([V100], cuda=False)
     assert why_not("cpu") == ""
-    entry = {"name": "v100", **config.registered("hardware")["v100"], "engine": engine}
+    entry = {"name": "v100", **config.registry_entries("hardware")["v100"], "engine": engine}
     wanted = accelerators.INSTALL[engine]
     assert serving.why_not(entry) == f"engine: the installed {engine} computes only on CPUs; {wanted}"
     project = tomllib.loads((program.ROOT / "pyproject.toml").read_text())["project"]
@@ -211,9 +211,9 @@ def test_the_doctor_lists_what_is_here_and_what_can_run_and_imports_no_framework
     found = dict(line.split(maxsplit=1) for line in lines)
     assert set(found) >= {"machine", "cores", "GPUs", "frameworks", "ssh-keygen", "conda", "sbatch"}
     assert re.search(r"keras 3\.", found["frameworks"])
-    able = [name for name, entry in config.registered("hardware").items() if not why_not(name)]
+    able = [name for name, entry in config.registry_entries("hardware").items() if not why_not(name)]
     assert [line.split()[-1] for line in lines if line.startswith("can run")] == [
-        name for name in able if config.registered("hardware")[name]["engine"] != "command"
+        name for name in able if config.registry_entries("hardware")[name]["engine"] != "command"
     ]
     assert {*FRAMEWORKS, "keras"}.isdisjoint(modules.split())
 
@@ -245,7 +245,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("entry", NAMES)
 def test_a_registry_entry_accepts_its_own_device_and_no_other(entry):
-    wanted = config.registered("hardware")[entry]["device"]
+    wanted = config.registry_entries("hardware")[entry]["device"]
     every = [*NAMES.values(), *OTHERS]
     assert [name for name in every if accelerators.is_called(wanted, name)] == [NAMES[entry]]
 

@@ -204,10 +204,10 @@ def measured(request, tmp_path_factory, write_study, skip_without, toolnoise, op
     """Tooling, mode, kernels and record of a measurement."""
     skip_without("tensorflow")
     folder = write_study(tmp_path_factory.mktemp("cost"), COST)
-    spec = grid.load(folder / "study.yaml").profile_spec(Profile("smallcnn", *request.param, 1))
+    spec = grid.load_study(folder / "study.yaml").profile_spec(Profile("smallcnn", *request.param, 1))
     done = toolnoise(folder, "profile", *options_of(spec), "--out", "1.csv", "--record", "1.json")
     assert done.returncode == 0, done.stderr
-    kernels = metric_files.read(folder / "1.csv", PROFILE).set_index("kernel")
+    kernels = metric_files.read_metrics(folder / "1.csv", PROFILE).set_index("kernel")
     return *request.param, kernels, files.read_json(folder / "1.json")
 
 

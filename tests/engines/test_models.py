@@ -159,7 +159,7 @@ for name, about in PADDED.items():
     WHOLE[name] = TRAINED[name][0] + 2 * normalised
 
 
-@pytest.mark.parametrize("name", config.registered("models"))
+@pytest.mark.parametrize("name", config.registry_entries("models"))
 def test_a_model_has_the_parameters_that_were_published_or_that_its_layers_add_up_to(name, found):
     assert name in TRAINED or name in WHOLE
     if name in TRAINED:
@@ -168,7 +168,7 @@ def test_a_model_has_the_parameters_that_were_published_or_that_its_layers_add_u
         assert found[name][0]["parameters"] == WHOLE[name]
 
 
-@pytest.mark.parametrize("name", config.registered("models"))
+@pytest.mark.parametrize("name", config.registry_entries("models"))
 def test_a_model_gives_logits_and_draws_nothing_itself(name, found):
     for one in found[name]:
         shape, classes = one["task"]

@@ -151,7 +151,7 @@ def trained(workshop, train_together):
     here = workshop(CYCLES | {"cycles": 2}, hardware=("cpu",), variants=("bit_2",))
     alone = workshop(CYCLES | {"epochs": 2}, hardware=("cpu",))
     _, one_cycle = train_together((here, "bit_2", 1), (alone, "control", 1))
-    return runs.read(here.folder / here.named("bit_2", 1) / "run.json"), one_cycle
+    return runs.read_run(here.folder / here.named("bit_2", 1) / "run.json"), one_cycle
 
 
 def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(trained):
@@ -194,7 +194,7 @@ def test_no_bit_of_a_run_changes_while_it_records_its_steps(both):
 
 def test_the_last_recorded_step_is_the_end_and_the_first_the_start(both):
     here, trained = both[1]
-    recorded = runs.read(here.folder / "cpu-impl-1/run.json").recorded()
+    recorded = runs.read_run(here.folder / "cpu-impl-1/run.json").recorded()
     assert list(recorded) == STEPS
     digests = [
         runs.weight_digests({path: tensor for path, tensor in one.items() if path != "logits"})[0]
@@ -344,7 +344,7 @@ def test_boxes_have_the_law_of_tensorflow(garden):
     count = int(given["count"])
     for size, theirs in zip(given["sizes"], found["drawn"], strict=True):
         sizes = np.tile(size, (count, 1))
-        mine = originals.drawn_boxes(LAW, sizes, lambda attempt: streams.key(0, "augment", 0, "box", attempt))
+        mine = originals.drawn_boxes(LAW, sizes, lambda attempt: streams.stream_key(0, "augment", 0, "box", attempt))
         for column in range(4):
             assert stats.ks_2samp(mine[:, column], theirs[:, column]).pvalue > 0.001, (size, column)
             assert (mine[:, column].min() == 0) == (theirs[:, column].min() == 0)
@@ -357,7 +357,7 @@ def test_boxes_are_resized_as_tensorflow_resizes_them(garden):
     """TensorFlow rounds three times to float32, of numbers up to 255; ours is the exact value, rounded once."""
     given, found = garden
     for box, theirs in zip(given["boxes"], found["pictures"], strict=True):
-        mine = originals.resized(given["pixels"], box, int(given["side"]))
+        mine = originals.resize_box(given["pixels"], box, int(given["side"]))
         np.testing.assert_allclose(mine, theirs, rtol=0, atol=2e-2 if abs(box[3]) > 400 else 1e-2)
 
 

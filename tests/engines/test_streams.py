@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from toolnoise import streams
 from toolnoise.base import arrays, files
-from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
+from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate_of
 from toolnoise.base.spec import Spec
 from toolnoise.engines import State
 from toolnoise.epoch_plan import learning_rates, plan_epoch, trained_on
@@ -50,14 +50,14 @@ def digest(array):
 
 
 def test_draws_are_the_bytes_they_have_always_been():
-    stream = streams.key(7, "init", 3, "conv1/kernel")
+    stream = streams.stream_key(7, "init", 3, "conv1/kernel")
     drawn = {
-        "key": streams.words(stream),
+        "key": streams.key_as_words(stream),
         "uniform": streams.uniform(stream, (10, 100)),
         "truncated_normal": streams.truncated_normal(stream, (10, 100)),
         "integers": streams.integers(stream, (1000,), 10),
         "permutation": streams.permutation(stream, 1000),
-        "keep_mask": keep_mask(streams.words(stream), (5, 1, np.arange(1000)), 0.3),
+        "keep_mask": keep_mask(streams.key_as_words(stream), (5, 1, np.arange(1000)), 0.3),
     }
     assert {name: digest(array) for name, array in drawn.items()} == PINNED
 
@@ -72,15 +72,15 @@ def test_no_two_sources_replicates_layers_or_epochs_ever_share_a_stream():
             ((), (1,), ("1",), (1, 1), (11,), ("conv1/kernel",), ("conv2/kernel",), ("conv1", "kernel"), (0, "crop")),
         )
     )
-    keys = [streams.key(seed, source, run, *what) for seed, source, run, what in names]
+    keys = [streams.stream_key(seed, source, run, *what) for seed, source, run, what in names]
     assert len(set(keys)) == len(names)
-    assert len({streams.raw(key, 2).tobytes() for key in keys}) == len(names)
-    assert len({streams.words(key).tobytes() for key in keys}) == len(names)
+    assert len({streams.raw_integers(key, 2).tobytes() for key in keys}) == len(names)
+    assert len({streams.key_as_words(key).tobytes() for key in keys}) == len(names)
 
 
 @pytest.mark.parametrize("rate", [0, 0.1, 0.5, 0.9])
 def test_dropout_keeps_one_minus_its_rate(rate):
-    kept = keep_mask(streams.words(streams.key(0, "dropout", 1)), (1, 0, np.arange(100_000)), rate)
+    kept = keep_mask(streams.key_as_words(streams.stream_key(0, "dropout", 1)), (1, 0, np.arange(100_000)), rate)
     assert abs(kept.mean() - (1 - rate)) <= 5 * np.sqrt(rate * (1 - rate) / kept.size)
 
 
@@ -94,7 +94,7 @@ def in_slots(plan, values):
 
 def draws(spec, epoch=1):
     """Every draw of a run by its source, as bytes: what each example meets, whatever place in the batch it has."""
-    first = replicate("init", spec)
+    first = replicate_of("init", spec)
     weights = initial_weights(PARAMETERS, spec.study_seed, first, "m")
     plan = plan_epoch(spec, EXAMPLES, epoch)
     order = in_slots(plan, plan.order)
@@ -163,7 +163,7 @@ def test_reduction_order_moves_examples_in_every_batch(make_spec):
 
 def shares(stream, count):
     """The 53-bit uniforms between -1 and 1 that a stream's normals are the quantiles of."""
-    return ((streams.raw(stream, count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-52 - 1
+    return ((streams.raw_integers(stream, count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-52 - 1
 
 
 def test_a_cut_off_normal_is_its_quantile_to_the_rounding_of_float32():
@@ -359,14 +359,14 @@ MOVED_PARAMETERS = [
     Parameter("logits/kernel", (16, 4), True, "GlorotUniform", {}),
 ]
 KERNELS = {"conv/kernel": 36, "logits/kernel": 64}
-MOVES = [bitflip.drawn(MOVED_PARAMETERS, 0, replicate, "m") for replicate in range(1, 2001)]
+MOVES = [bitflip.draw_move(MOVED_PARAMETERS, 0, replicate, "m") for replicate in range(1, 2001)]
 
 
 def test_a_replicate_always_moves_the_same_weight_and_a_model_without_kernels_is_one_line(refused):
-    assert bitflip.drawn(MOVED_PARAMETERS, 0, 7, "m") == MOVES[6]
+    assert bitflip.draw_move(MOVED_PARAMETERS, 0, 7, "m") == MOVES[6]
     # These follow from the stream alone, for ever.
     assert [tuple(move) for move in MOVES[:2]] == [("logits/kernel", (9, 0), True), ("logits/kernel", (13, 0), False)]
-    line = refused(bitflip.drawn, MOVED_PARAMETERS[1:4], 0, 1, "mine")
+    line = refused(bitflip.draw_move, MOVED_PARAMETERS[1:4], 0, 1, "mine")
     assert line.startswith("model mine: no trained tensor of two axes or more")
 
 
@@ -386,7 +386,7 @@ def test_only_trained_kernels_are_moved_each_weight_as_likely_as_any_other():
 
 def test_a_whole_run_is_read(make_run):
     record = Path(make_run(2))
-    run = runs.read(record)
+    run = runs.read_run(record)
     assert (run.seed, run.diverged) == (2, False)
     assert list(run.weights()) == ["a/kernel", "a/bias"]
     assert run.trained_vector().tolist() == [3.0] * 6 + [0.0] * 3
@@ -395,8 +395,8 @@ def test_a_whole_run_is_read(make_run):
     weights = arrays.read_npz(record.parent / "weights.npz")
     arrays.write_npz(record.parent / "weights.npz", {"bn/moving_mean": np.ones(5, np.float32), **weights})
     moved = record.parent.rename(record.parents[1] / "moved") / record.name
-    assert runs.read(moved).trained_vector().size == 9
-    assert files.read_json(moved) == runs.read(moved).record
+    assert runs.read_run(moved).trained_vector().size == 9
+    assert files.read_json(moved) == runs.read_run(moved).record
 
 
 def trained(dtype):
@@ -419,7 +419,7 @@ def test_weights_that_train_cannot_have_written_are_one_line(change, says, make_
     if not change:
         weights = record.with_name("weights.npz")
         weights.write_bytes(weights.read_bytes()[:-10])
-    line = refused(runs.read(record).trained_vector)
+    line = refused(runs.read_run(record).trained_vector)
     assert line.startswith(f"{record.with_name('weights.npz')}: {says}")
 
 
@@ -442,7 +442,7 @@ def test_a_record_of_other_types_is_one_line(change, says, make_run, refused):
         parts["record"] = {key: value for key, value in changed.items() if value is not ...}
 
     record = make_run(1, edit)
-    assert refused(runs.read, record).startswith(f"{record}: {says}")
+    assert refused(runs.read_run, record).startswith(f"{record}: {says}")
 
 
 # Checkpoints: read as they were written, or not at all

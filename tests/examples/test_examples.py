@@ -89,7 +89,7 @@ def table(tmp_path_factory, skip_without, write_study, snakemake):
     write_study(folder, study)
     done = snakemake(folder, "metrics")
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = metric_files.read(folder / f"results/{study['study']}/metrics/stability.csv", STABILITY)
+    rows = metric_files.read_metrics(folder / f"results/{study['study']}/metrics/stability.csv", STABILITY)
     return rows[rows["group"] == "all"].set_index(["model", "metric"])
 
 

@@ -50,7 +50,7 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE, "overhead": OVERHEAD}
     seeds = dict.fromkeys(some, range(1, runs + 1))
     study = study_of(resolved, seeds, pairs=pairs, recipe_of=recipe_of, networks=networks)
-    return grid.possible(Grid(study, seeds))
+    return grid.possible_figures(Grid(study, seeds))
 
 
 def study_of(config, seeds, **parts):
@@ -150,22 +150,22 @@ def test_a_cell_is_excluded_alone_though_its_tooling_and_its_task_are_shown(writ
     written["grid"] = [block | {"variants": ["algo"]}, without]
     study = built(written)
     assert {cell.variant for cell in study.cells if study.figure("table2").shows(cell)} == {"algo"}
-    assert expected.gates(study, study.figure("table2")) == []
-    assert len(expected.gates(study, study.figure("noise_by_source-cpu"))) == 1
+    assert expected.gate_files(study, study.figure("table2")) == []
+    assert len(expected.gate_files(study, study.figure("noise_by_source-cpu"))) == 1
     across = study.figure("across_toolings-smallcnn-digits")
     assert {pair.variant for pair in study.pairs} == {"algo", "control"}
     assert {pair.variant for pair in study.pairs if across.shows(pair)} == {"algo"}
 
 
 def test_the_demo_draws_at_most_ten_figures():
-    demo = grid.load(ROOT / "config.yaml")
+    demo = grid.load_study(ROOT / "config.yaml")
     assert len([one for one in demo.figures if figure_kinds.KINDS[one.notebook].category == FIGURES]) <= 10
 
 
 def test_the_demo_and_the_small_studies_show_every_kind():
-    demo = grid.load(ROOT / "config.yaml")
+    demo = grid.load_study(ROOT / "config.yaml")
     studies = ROOT / "workflow/studies"
-    small = [grid.load(path) for path in studies.glob("*-small.yaml")]
+    small = [grid.load_study(path) for path in studies.glob("*-small.yaml")]
     of_gpus = {"paper_vs_ours"}  # published numbers are of GPUs
     assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(figure_kinds.KINDS) - of_gpus
     assert all(figures for target, figures in paper_items.by_target(demo.figures).items() if target != "paper_vs_ours")
@@ -185,7 +185,7 @@ def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_o
     for kind, about in figure_kinds.KINDS.items():
         assert (ROOT / f"notebooks/{kind}.ipynb").exists()
         caption = figure_kinds.caption_in(kind, "a-study")
-        assert study_page.plain(caption).endswith(".") and "a-study" in caption and caption.count("\n") < 3
+        assert study_page.plain_caption(caption).endswith(".") and "a-study" in caption and caption.count("\n") < 3
         assert set(about.reads) <= {*METRICS, "claims"}
 
 
@@ -204,7 +204,7 @@ def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_agains
     mine |= {cell._replace(model="m-snapshots"): cell for cell in mine if cell.model == "m"}
     some = dict.fromkeys(mine, (1, 2))
     config = {"models": {cell.model: {"builder": "a:b"} for cell in some}, "datasets": DATASETS, "recipes": RECIPES}
-    shown = grid.possible(Grid(study_of(config, some, views=mine), some))["remedies"]
+    shown = grid.possible_figures(Grid(study_of(config, some, views=mine), some))["remedies"]
     assert {figure.name: [model for model, _ in figure.tasks] for figure in shown} == {
         f"remedies-{tooling}-{name}-digits": models
         for tooling in ("cpu", "noisy")
@@ -233,7 +233,7 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
 def of_paper(only, target):
     """The figures of an item of the paper on some of its toolings."""
     written = config.read_yaml(PAPER) | {"only": only}
-    study = grid.build(config.resolve(written, PAPER), PAPER)
+    study = grid.build_study(config.resolve(written, PAPER), PAPER)
     return paper_items.of_target(target, study.figures, PAPER, written)
 
 

@@ -10,10 +10,10 @@ from toolnoise.base.metric_files import of_label
 from toolnoise.figures import findings
 from toolnoise.formulas.groups import independent_errors_sd
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
-from toolnoise.formulas.weights import apart
+from toolnoise.formulas.weights import weight_distances
 from toolnoise.measures.ratios import RATIOS
 from toolnoise.papers import classes
-from toolnoise.papers.classes import apart as labels_apart
+from toolnoise.papers.classes import split_by_label as labels_apart
 from toolnoise.papers.language import draw as language
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.significance import mean_difference
@@ -35,7 +35,7 @@ NO_RATIOS = over()
 
 
 def test_numbers_have_two_digits_that_count():
-    numbers = [findings.number(value) for value in (0, 0.0123, 3, 9.96, 16.4, 100)]
+    numbers = [findings.number_text(value) for value in (0, 0.0123, 3, 9.96, 16.4, 100)]
     assert numbers == ["0", "0.012", "3.0", "10", "16", "100"]
 
 
@@ -43,7 +43,7 @@ def test_what_intervals_decide_is_said_of_all_ratios_or_of_some():
     ends = {"below": (0.5, 0.4, 0.6), "open": (0.9, 0.7, 1.1), "above": (1.5, 1.2, 1.9), "bare": (0.5, np.nan, np.nan)}
 
     def direction(*names):
-        return findings.direction(over(*[("impl", "algo", *ends[name]) for name in names]))
+        return findings.direction_of_ratios(over(*[("impl", "algo", *ends[name]) for name in names]))
 
     assert direction("below", "below", "bare") == "below"
     assert direction("above") == "above"
@@ -146,7 +146,7 @@ def predicted(shared):
 
 
 def rows_of(answers, holm=None):
-    rows = stability(answers, LABELS, 3, {}, apart(np.zeros((RUNS, 0))), 1)
+    rows = stability(answers, LABELS, 3, {}, weight_distances(np.zeros((RUNS, 0))), 1)
     rows += of_all_draws(answers, LABELS, 3, {}, [np.arange(RUNS)], rows)
     found = pd.DataFrame(
         [(*CELL, metric, group, *estimate, RUNS, 0) for metric, group, estimate in rows], columns=list(STABILITY)
@@ -160,7 +160,7 @@ def rows_of(answers, holm=None):
 
 def test_the_line_of_independent_errors_is_the_sd_of_independent_errors_of_the_class_and_not_that_of_all():
     answers = predicted(shared=0)
-    found = classes.judged(rows_of(answers), "stability.csv", *PLACE).set_index("group")
+    found = classes.judge_classes(rows_of(answers), "stability.csv", *PLACE).set_index("group")
     for label in (0, 1, 2):
         wrong = (answers != LABELS)[:, label == LABELS]
         assert found.loc[str(label), "independent"] == pytest.approx(independent_errors_sd(wrong))
@@ -169,12 +169,12 @@ def test_the_line_of_independent_errors_is_the_sd_of_independent_errors_of_the_c
 
 
 def test_a_class_above_independent_errors_and_unlike_the_others_is_found_and_they_are_two_answers():
-    found = classes.judged(rows_of(predicted(shared=1)), "stability.csv", *PLACE).set_index("group")
+    found = classes.judge_classes(rows_of(predicted(shared=1)), "stability.csv", *PLACE).set_index("group")
     assert list(found["above"]) == [False, False, True]
     assert found.loc["2", "alike_low"] < found.loc["2", "whole"] * found.loc["2", "null"] < found.loc["2", "alike_high"]
     assert list(found["unlike"])[:2] == ["steadier", "steadier"]
     # The test is adjusted, whatever the range of one class.
-    open_ = classes.judged(rows_of(predicted(shared=1), holm=1.0), "stability.csv", *PLACE)
+    open_ = classes.judge_classes(rows_of(predicted(shared=1), holm=1.0), "stability.csv", *PLACE)
     assert set(open_["unlike"]) == {""}
 
 
@@ -197,7 +197,8 @@ def test_tokens_that_differ_are_said_of_all_sources_or_of_each(rows, title):
 
 def test_an_entry_of_language_is_never_taken_for_an_exact_one():
     found = [
-        language.entry(Estimate(*ends), 100, 2) for ends in ((0, 0, 0), (6e-10, 3e-10, 0.2), (0.5, np.nan, np.nan))
+        language.entry_of_table(Estimate(*ends), 100, 2)
+        for ends in ((0, 0, 0), (6e-10, 3e-10, 0.2), (0.5, np.nan, np.nan))
     ]
     assert [tuple(entry) for entry in found] == [("0", ""), ("6e-08", "3e-08 to 20.00"), ("50.00", "")]
     sds = (Estimate(0, 0, 0), Estimate(6.2e-8, 3.4e-8, 2.3e-7), Estimate(1.26, 0.7, 4.7), Estimate(*[np.nan] * 3))
@@ -244,9 +245,9 @@ def metrics(tmp_path):
     """Metric files in which rounding changes 1 % of answers and all sources 5 %, a fifth being decided."""
     churns = {"impl": (0.01, 0.005, 0.02), "algo_impl": (0.05, 0.04, 0.06)}
     rows = [(*TITLED, variant, "churn", "all", *estimate, 5, 0) for variant, estimate in churns.items()]
-    metric_files.write(tmp_path / "stability.csv", STABILITY, rows)
+    metric_files.write_metrics(tmp_path / "stability.csv", STABILITY, rows)
     over = (*TITLED, "impl", "cnn", "algo_impl", "churn", "all", 0.2, 0.1, 0.4, 5, 0, 5, 0, 5, 5, "paired")
-    metric_files.write(tmp_path / "ratios.csv", RATIOS, [over])
+    metric_files.write_metrics(tmp_path / "ratios.csv", RATIOS, [over])
     return Metrics(tmp_path, "noise_by_source-cpu")
 
 

@@ -19,9 +19,9 @@ from toolnoise.datasets.prepared import PARTS, Split
 from toolnoise.figures import render
 from toolnoise.measures.what_varies import Row
 from toolnoise.pages import cell_page, study_page
-from toolnoise.pages.document import document
-from toolnoise.pages.document import interval as pages_interval
-from toolnoise.pages.document import number as pages_number
+from toolnoise.pages.document import fill_template
+from toolnoise.pages.document import interval_text as pages_interval
+from toolnoise.pages.document import number_text as pages_number
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
 
@@ -36,7 +36,7 @@ CONTROL_GATE = {CONTROL: True}
 def measured(found, gates=(), emulated=(), seeds=(), synthetic=()):
     """What the first screen is drawn from, with the chart of it."""
     study = study_page.Measured(found, dict(gates), dict(seeds), emulated, synthetic)
-    return study, study_page.chart(study)
+    return study, study_page.first_chart(study)
 
 
 def churn(*row):
@@ -48,7 +48,7 @@ def test_the_first_sentence_and_the_chart_have_what_each_source_changes():
     found = {ALGO: churn(0.047, 0.03, 0.06, 5), IMPL: churn(0.01, 0.005, 0.02, 6), CONTROL: churn(*ZERO)}
     seeds = {IMPL: [10_001, 10_002, 10_003, 20_001, 20_002, 20_003]}
     study, chart = measured(found | {bn: churn(0.02, NAN, NAN, 2)}, CONTROL_GATE, seeds=seeds)
-    assert study_page.sentence(study, chart) == (
+    assert study_page.first_sentence(study, chart) == (
         "4.70 % of the answers of cnn on digits change with a new seed (ALGO); nothing changes with everything fixed."
     )
     assert (chart.measure, chart.task) == ("churn", "cnn on digits")
@@ -77,7 +77,7 @@ def test_the_first_sentence_and_the_chart_have_what_each_source_changes():
 def test_control_has_the_gates_verdict(verdict, says):
     study, chart = measured({ALGO: churn(0.1, NAN, NAN, 2), CONTROL: churn(*ZERO)}, {CONTROL: verdict})
     assert (
-        study_page.sentence(study, chart)
+        study_page.first_sentence(study, chart)
         == f"10.0 % of the answers of cnn on digits change with a new seed (ALGO){says}"
     )
 
@@ -90,7 +90,7 @@ def test_emulated_noise_and_drawn_pictures_are_named_as_such():
         "a new seed and the implementation (emulated)",
         "the implementation alone (IMPL, emulated)",
     ]
-    assert chart.task == "cnn on synthetic digits" in study_page.sentence(study, chart)
+    assert chart.task == "cnn on synthetic digits" in study_page.first_sentence(study, chart)
 
 
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&lt;\u202e\0é{{ style }}{script}"
@@ -102,7 +102,7 @@ def page_of(**changes):
     empty |= {name: [] for name in ("figures", "tables", "emulated", "metrics")}
     chart = study_page.Chart("churn", "", [], [])
     text = {"study": "s", "sentence": "", "ran": "", "examples": None}
-    return document("study.html", **empty | text | {"chart": chart} | changes)
+    return fill_template("study.html", **empty | text | {"chart": chart} | changes)
 
 
 def test_no_text_of_a_study_becomes_code():
@@ -150,16 +150,16 @@ def test_a_number_has_the_digits_that_its_interval_leaves(row, number, interval)
 
 def test_a_figure_is_called_by_what_it_found_and_a_damaged_one_is_one_line(tmp_path, refused):
     (tmp_path / "a.svg").write_text("<svg><dc:description>Churn is 5 %: 1 &lt; 2\nMore</dc:description></svg>")
-    assert study_page.description(tmp_path / "a.svg") == ["Churn is 5 %: 1 < 2", "More"]
+    assert study_page.describe_figure(tmp_path / "a.svg") == ["Churn is 5 %: 1 < 2", "More"]
     (tmp_path / "a.svg").write_bytes(bytes([255] * 20))
-    line = refused(study_page.description, tmp_path / "a.svg")
+    line = refused(study_page.describe_figure, tmp_path / "a.svg")
     assert line.startswith(f"{tmp_path}/a.svg: damaged or truncated (") and line.endswith("a figure that render wrote")
 
 
 def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp_path):
-    found = [runs.read(make_run(seed)) for seed in (1, 2)]
+    found = [runs.read_run(make_run(seed)) for seed in (1, 2)]
     paths = make_dump(np.zeros((2, 4), np.float64), outcome="values")
-    (pair,) = cell_page.compared(found, tmp_path / "no-data.npz", *paths)
+    (pair,) = cell_page.compare_pairs(found, tmp_path / "no-data.npz", *paths)
     assert (pair["seeds"], pair["examples"]) == ((1, 2), [])
     assert cell_page.most_apart([pair]) is None
 
@@ -169,9 +169,9 @@ def test_a_dump_for_other_data_is_not_compared(make_run, make_dump, tmp_path, re
     np.savez(tmp_path / "mine.npz", **{f"{part}_{name}": made[name] for part in PARTS for name in made})
     data = tmp_path / "prepared.npz"
     preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, out=data)
-    found = [runs.read(make_run(seed)) for seed in (1, 2)]
+    found = [runs.read_run(make_run(seed)) for seed in (1, 2)]
     logits, index = make_dump(np.zeros((2, 5, 3), np.float32))
-    line = refused(cell_page.compared, found, data, logits, index)
+    line = refused(cell_page.compare_pairs, found, data, logits, index)
     assert line == f"{logits}: found logits of shape (5, 3) for each run; (4, 3), the test set of {data}"
 
 
@@ -179,7 +179,7 @@ def with_draws(make_run, seeds):
     def change(parts):
         parts["record"]["spec"]["draw"] = parts["record"]["spec"]["seed"] // 10_000
 
-    return [runs.read(make_run(seed, change)) for seed in seeds]
+    return [runs.read_run(make_run(seed, change)) for seed in seeds]
 
 
 def test_runs_are_compared_within_their_draw_alone(make_run):
@@ -189,7 +189,7 @@ def test_runs_are_compared_within_their_draw_alone(make_run):
     assert [(a.seed, b.seed) for a, b in cell_page.two_of(many)] == [
         (draw * 10_000 + 1, draw * 10_000 + run) for draw in (1, 2) for run in (2, 3, 4)
     ]
-    of_one = [runs.read(make_run(seed)) for seed in range(1, 9)]
+    of_one = [runs.read_run(make_run(seed)) for seed in range(1, 9)]
     assert [(a.seed, b.seed) for a, b in cell_page.two_of(of_one)] == [(1, seed) for seed in range(2, 9)]
 
 
@@ -197,13 +197,16 @@ def test_a_cell_says_what_varies_between_its_runs_and_each_machine_that_computed
     def on(**machine):
         return lambda parts: parts["record"].update(observed=machine)
 
-    found = [runs.read(make_run(seed, on(device="cpu", cpu="B"))) for seed in (1, 2)]
-    found += [runs.read(make_run(3, on(device="Tesla T4", cpu="A"))), runs.read(make_run(4, on()))]
-    assert cell_page.says(found) == "4 runs; only what the variant names varies between them. Ran on B, Tesla T4."
-    assert cell_page.says(found[3:]) == "1 run; only what the variant names varies between them."
-    noisy = runs.read(make_run(5, lambda parts: parts["record"].update(emulated_noise="reduction-order")))
-    assert "Implementation noise is emulated" in cell_page.says([noisy])
-    says = cell_page.says(with_draws(make_run, (10_001, 10_002, 20_001, 20_002)))
+    found = [runs.read_run(make_run(seed, on(device="cpu", cpu="B"))) for seed in (1, 2)]
+    found += [runs.read_run(make_run(3, on(device="Tesla T4", cpu="A"))), runs.read_run(make_run(4, on()))]
+    assert (
+        cell_page.what_varies_text(found)
+        == "4 runs; only what the variant names varies between them. Ran on B, Tesla T4."
+    )
+    assert cell_page.what_varies_text(found[3:]) == "1 run; only what the variant names varies between them."
+    noisy = runs.read_run(make_run(5, lambda parts: parts["record"].update(emulated_noise="reduction-order")))
+    assert "Implementation noise is emulated" in cell_page.what_varies_text([noisy])
+    says = cell_page.what_varies_text(with_draws(make_run, (10_001, 10_002, 20_001, 20_002)))
     assert says.startswith("4 runs of 2 draws of the algorithm. Only runs of one draw are compared")
 
 

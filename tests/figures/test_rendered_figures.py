@@ -24,10 +24,10 @@ from toolnoise.base.program import ROOT
 from toolnoise.figures import sheets
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
-from toolnoise.formulas.weights import apart
+from toolnoise.formulas.weights import weight_distances
 from toolnoise.papers import notebook_values
-from toolnoise.papers.identical.metric import IDENTICAL, History, experiment
-from toolnoise.papers.identical.metric import measured as of_identical_runs
+from toolnoise.papers.identical.metric import IDENTICAL, History, experiment_columns
+from toolnoise.papers.identical.metric import measure_identical_runs as of_identical_runs
 from toolnoise.study import expected, grid
 from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_kinds import FIGURES, KINDS
@@ -50,7 +50,7 @@ def measured(place, labels, classes, groups, noise):
     logits = logits.astype(np.float32)
     predicted = predictions(logits)
     given = labels, classes, groups
-    rows = stability(predicted, *given, apart(vectors), streams.key(0, "init", 1), scores=logits)
+    rows = stability(predicted, *given, weight_distances(vectors), streams.stream_key(0, "init", 1), scores=logits)
     rows += of_all_draws(predicted, *given, [np.arange(RUNS)], rows)
     return [(*place, metric, group, *estimate, RUNS, 0) for metric, group, estimate in rows]
 
@@ -110,7 +110,7 @@ def written(tmp_path, executed):
         metrics |= {"stability": rows, "counts": counts, "runs": list(each_runs(rows)) if runs is None else runs}
         written = {name: tmp_path / f"{name}.csv" for name, values in metrics.items() if values}
         for name, path in written.items():
-            metric_files.write(path, metric_files.columns_at(METRICS[name].columns), metrics[name])
+            metric_files.write_metrics(path, metric_files.columns_at(METRICS[name].columns), metrics[name])
         parameters = given | {name: [str(path)] for name, path in written.items()}
         return executed(kind, parameters, tmp_path, tmp_path / "figure", kind)
 
@@ -189,15 +189,21 @@ ON_GPUS = {"paper_vs_ours"}
 @pytest.fixture
 def shown(unpacked_archive, executed, tmp_path):
     """Render the first two figures of a kind of the study; returns the stems of what was written."""
-    study, folder = grid.load(unpacked_archive / "study.yaml"), unpacked_archive / "metrics"
-    collected = expected.collected(study) | {"claims": "claims.csv"}
+    study, folder = grid.load_study(unpacked_archive / "study.yaml"), unpacked_archive / "metrics"
+    collected = expected.collected_files(study) | {"claims": "claims.csv"}
 
     def render(kind):
         read = [name for name in (*KINDS[kind].reads, *KINDS[kind].also) if name in collected]
         given = {name: [str(folder / Path(collected[name]).name)] for name in read}
         figures = [figure for figure in study.figures if figure.notebook == kind][:2]
         return [
-            executed(kind, given | notebook_values.values(study, figure), folder, tmp_path / figure.name, figure.name)
+            executed(
+                kind,
+                given | notebook_values.notebook_values(study, figure),
+                folder,
+                tmp_path / figure.name,
+                figure.name,
+            )
             for figure in figures
         ]
 
@@ -219,7 +225,8 @@ def test_every_kind_is_drawn_from_metric_files_alone_and_says_what_is_synthetic(
 def test_the_table_of_language_models_has_the_numbers_of_the_metric_files(shown, unpacked_archive):
     (stem,) = shown("table_language")
     tables = [
-        metric_files.read(unpacked_archive / f"metrics/{kind}.csv", STABILITY) for kind in ("stability", "language")
+        metric_files.read_metrics(unpacked_archive / f"metrics/{kind}.csv", STABILITY)
+        for kind in ("stability", "language")
     ]
     files = {row[:6]: row.value for table in tables for row in table.itertuples(index=False)}
     full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
@@ -484,7 +491,7 @@ def identical_rows():
             "model": {"name": "smallcnn"},
             "variant": {"name": variant, "varying": {"impl": ["impl"], "control": []}.get(variant, ["init", "impl"])},
         }
-        about = experiment({"spec": spec, "observed": {"versions": {"tensorflow": "2.21.0"}}})
+        about = experiment_columns({"spec": spec, "observed": {"versions": {"tensorflow": "2.21.0"}}})
         about |= {"dataset": "digits", "hardware": "cpu", "variant": variant, "n_missing": 1}
         for criterion in ("near-best", "patience"):
             row = about | of_identical_runs(predicted, DIGITS, 10, histories, criterion)[0]

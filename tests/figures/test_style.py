@@ -35,10 +35,10 @@ def three_bars():
 
 
 def drawn(rows, emulated=(), **beside):
-    at = dots.lines(rows)
-    figure, axes = dots.page(at, 1)
-    dots.measure(axes[0], rows, at, **beside)
-    sheets.finish(figure, "Title", rows, emulated, sheets.HOW, marks=dots.keys(figure))
+    at = dots.heights_of_lines(rows)
+    figure, axes = dots.page_of_panels(at, 1)
+    dots.draw_measure(axes[0], rows, at, **beside)
+    sheets.finish_sheet(figure, "Title", rows, emulated, sheets.HOW, marks=dots.draw_legend(figure))
     return figure
 
 
@@ -153,15 +153,15 @@ TASKS = [["smallcnn", "digits"]]
 )
 def test_a_file_without_what_a_figure_needs_is_refused_in_one_line(metric, hardware, part, message):
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
-        selection.select(three_bars(), "m.csv", metric, [hardware], TASKS, part)
+        selection.select_rows(three_bars(), "m.csv", metric, [hardware], TASKS, part)
     with pytest.raises(BadInput, match=f"^{re.escape(message.replace('m.csv', 'm.csv and 1 more'))}$"):
-        selection.select(three_bars(), ["m.csv", "b.csv"], metric, [hardware], TASKS, part)
+        selection.select_rows(three_bars(), ["m.csv", "b.csv"], metric, [hardware], TASKS, part)
 
 
 @pytest.mark.parametrize(("part", "groups"), [("all", {"all"}), ("class", {"3", "10"}), ("group", {"Old", "B2"})])
 def test_classes_and_sub_groups_are_kept_apart_from_all_examples_and_each_other(part, groups):
     rows = pd.concat([three_bars().assign(group=name) for name in ("all", "3", "10", "Old", "B2")])
-    assert set(selection.select(rows, "m.csv", "churn", ["cpu"], TASKS, part)["group"]) == groups
+    assert set(selection.select_rows(rows, "m.csv", "churn", ["cpu"], TASKS, part)["group"]) == groups
 
 
 def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null_has_a_ring():
@@ -170,10 +170,10 @@ def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null
         ("cpu", "impl", "wall_ratio", "all", 1.5, 1.4, 1.6, 5, 0),
         ("cpu", "control", "wall_ratio", "all", np.nan, np.nan, np.nan, 1, 0),
     )
-    at = dots.lines(rows)
-    figure, axes = dots.page(at, 1)
-    assert dots.untold(rows) == {("smallcnn\ndigits", "algo")}
-    dots.measure(axes[0], rows, at, hollow=dots.untold(rows), ringed={("smallcnn\ndigits", "impl")})
+    at = dots.heights_of_lines(rows)
+    figure, axes = dots.page_of_panels(at, 1)
+    assert dots.undecided_places(rows) == {("smallcnn\ndigits", "algo")}
+    dots.draw_measure(axes[0], rows, at, hollow=dots.undecided_places(rows), ringed={("smallcnn\ndigits", "impl")})
     assert [line.get_xdata()[0] for line in of(figure, "untold")] == [1.2]
     assert [line.get_xdata()[0] for line in of(figure, "estimate")] == [1.5]
     assert [line.get_xdata()[0] for line in of(figure, "ring")] == [1.5]
@@ -183,7 +183,7 @@ def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null
 
 @pytest.mark.parametrize("limits", [(0.99, 1.01), (0.7, 1.4), (0.02, 60)])
 def test_an_axis_of_ratios_has_three_ticks_or_more(limits):
-    figure, axes = sheets.sheet(1, 2, 1, sheets.COLUMN)
+    figure, axes = sheets.empty_sheet(1, 2, 1, sheets.COLUMN)
     axes[0].set_xscale("log")
     axes[0].set_xlim(*limits)
     sheets.ratio_ticks(axes[0])
@@ -192,8 +192,8 @@ def test_an_axis_of_ratios_has_three_ticks_or_more(limits):
 
 
 def test_a_png_shows_its_title_and_every_file_has_it_with_the_notes(tmp_path):
-    figure, _ = sheets.sheet(1, 2, 1)
-    sheets.frame(figure, "A title", ["How.", "Runs: 5 each; none of 5 missing."], subtitle="Of what")
+    figure, _ = sheets.empty_sheet(1, 2, 1)
+    sheets.frame_panels(figure, "A title", ["How.", "Runs: 5 each; none of 5 missing."], subtitle="Of what")
     high = figure.get_figheight()
     shown = sheets.save(figure, str(tmp_path / "figure"))
     assert shown.filename == f"{tmp_path}/figure.png"
@@ -210,7 +210,7 @@ def test_a_png_shows_its_title_and_every_file_has_it_with_the_notes(tmp_path):
 
 def test_the_measures_that_are_zero_everywhere_are_named_and_not_drawn():
     rows = pd.concat([three_bars().assign(metric="churn"), three_bars().assign(metric="l2_unit", value=0.0)])
-    assert dots.varying(rows, ("churn", "l2_unit")) == ["churn"]
+    assert dots.varying_measures(rows, ("churn", "l2_unit")) == ["churn"]
     assert dots.still_note(["churn"], ("churn", "l2_unit")).endswith("everywhere: L2 of unit-norm weights.")
     assert dots.still_note(["churn"], ("churn",)) == ""
 
@@ -291,7 +291,7 @@ def sources_of(study, cells=None):
 
 @pytest.fixture(scope="module")
 def demo():
-    return grid.load(ROOT / "config.yaml")
+    return grid.load_study(ROOT / "config.yaml")
 
 
 def test_a_source_varies_in_the_variants_that_let_it(demo):

@@ -205,7 +205,7 @@ def _logs(folder: Path, arm: str, right: np.ndarray) -> None:
 
 def code() -> str:
     """A digest of the code here: a study that other code made is not this program's."""
-    root = program.snakefile().parent.resolve()
+    root = program.path_of_snakefile().parent.resolve()
     paths = (path for top in ("workflow", "resources", "tests/fuzz") for path in (root / top).rglob("*.*"))
     files = sorted(path for path in paths if path.is_file() and path.suffix != ".pyc")
     lines = [f"{path} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]
@@ -239,7 +239,7 @@ def make(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     write_inputs(folder)
-    snakemake = (sys.executable, "-m", "snakemake", "--snakefile", str(program.snakefile()), "--cores", "2")
+    snakemake = (sys.executable, "-m", "snakemake", "--snakefile", str(program.path_of_snakefile()), "--cores", "2")
     _do(folder, *snakemake, "all", "speed", "--configfile", "study.yaml")
     lines = _command_lines(folder, "study.yaml", "all", "speed", "results/fuzz/report.html")
     shutil.rmtree(folder / ".snakemake", ignore_errors=True)
@@ -255,7 +255,7 @@ def make(folder: Path) -> None:
 def _command_lines(folder: Path, study: str, *targets: str) -> list[list[str]]:
     """What its rule calls for each job of a study."""
     planned = str(program.ROOT / "tests/planned_jobs.py")
-    said = _do(folder, sys.executable, planned, str(program.snakefile()), study, *targets)
+    said = _do(folder, sys.executable, planned, str(program.path_of_snakefile()), study, *targets)
     return sorted(job["words"] for job in json.loads(said)["jobs"] if job["words"])
 
 

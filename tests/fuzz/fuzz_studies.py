@@ -193,11 +193,11 @@ def written(study: dict, *, flow: bool = False, **marked: str) -> str:
 def rules_of(value: Any, rule: dict, at: tuple = ()) -> Iterator[tuple[tuple, dict]]:
     """Every place in a study with its rule."""
     while name := rule.get("$ref"):
-        rule = config.schema()["$defs"][name.rpartition("/")[2]] | {
+        rule = config.study_schema()["$defs"][name.rpartition("/")[2]] | {
             key: part for key, part in rule.items() if key != "$ref"
         }
     if isinstance(value, dict) and "properties" not in rule and "$ref" in (then := rule.get("then", {})):
-        rule = config.schema()["$defs"][then["$ref"].rpartition("/")[2]] | {"type": rule["type"]}
+        rule = config.study_schema()["$defs"][then["$ref"].rpartition("/")[2]] | {"type": rule["type"]}
     yield at, rule
     if isinstance(value, dict):
         for key, part in value.items():
@@ -265,7 +265,7 @@ def trap_text(rng: random.Random) -> str:
 
 def scalar(base: dict, rng: random.Random) -> Case:
     """Another scalar at any place."""
-    at, rule = rng.choice([one for one in rules_of(base, config.schema()) if one[0]])
+    at, rule = rng.choice([one for one in rules_of(base, config.study_schema()) if one[0]])
     kind = rng.choice(("number", "number", "trap", "trap", "quoted trap", "text", "word"))
     value = None
     if kind == "number":
@@ -310,7 +310,7 @@ def scalar_oracle(at: tuple, rule: dict, text: str, value: Any) -> Callable[[dic
 def names(base: dict, rng: random.Random) -> Case:
     """A key, such as an entry's name, that is none, or that is there twice."""
     study = copy.deepcopy(base)
-    at = rng.choice([at for at, _ in rules_of(base, config.schema()) if isinstance(found_at(base, at), dict)])
+    at = rng.choice([at for at, _ in rules_of(base, config.study_schema()) if isinstance(found_at(base, at), dict)])
     mapping = found_at(study, at)
     old = rng.choice(list(mapping))
     no_names = [one for one in TEXTS if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9_+-]*", one) or len(one) > 64]
@@ -367,7 +367,7 @@ def form(base: dict, rng: random.Random) -> Case:
 
 def references(base: dict, rng: random.Random) -> Case:
     """Parts that other places refer to."""
-    order = [at for at, _ in rules_of(base, config.schema())]
+    order = [at for at, _ in rules_of(base, config.study_schema())]
     places = [at for at in order if at and isinstance(found_at(base, at), list | dict)]
     at = rng.choice(places)
     value, kind = found_at(base, at), rng.choice(("alias", "merge", "circle", "later", "unknown"))
@@ -414,7 +414,7 @@ def outcome(file: str) -> tuple[str, dict | None]:
     try:
         # As the Snakefile does it.
         (content,) = study_files.read_strictly([file], [])
-        study = grid.build(config.resolve(content, file), file)
+        study = grid.build_study(config.resolve(content, file), file)
         kept = as_kept(study.config)
         if as_kept(config.resolve(copy.deepcopy(kept), "results/fuzzed/study.json")) != kept:
             raise AssertionError("the resolved study resolves to another one")

@@ -99,14 +99,14 @@ def test_the_audit_of_an_archive_finds_what_its_page_says(name, evidence):
     if subprocess.run(IS_SHALLOW, capture_output=True, text=True).stdout != "false\n":
         pytest.skip("without the history, an audit finds that commits are unknown")
     (row,) = re.findall(rf"^\| `{name}` \|.*\| (.*) \|$", (ROOT / "docs/evidence.md").read_text("utf-8"), re.MULTILINE)
-    found = audit.examine(tree.load(evidence(name)), audit_rules.rules_of, audit_rules.counted)
+    found = audit.examine(tree.load_results(evidence(name)), audit_rules.rules_of, audit_rules.counted)
     counts = Counter(one.rule for one in found.findings)
     assert counts == {rule: int(count) for rule, count in re.findall(r"`([\w-]+)` (\d+)", row)}
     assert (row == "clean") == (not counts)
 
 
 def test_the_table_of_the_audit_s_rules_has_each(evidence):
-    (study,) = tree.load(evidence("outside-small")).trees
+    (study,) = tree.load_results(evidence("outside-small")).trees
     of_study = audit_rules.rules_of(study)
     rules = [f"| `{rule.name}` | {rule.says} |" for rule in (*audit.RULES, *of_study)]
     table = (ROOT / "docs/tables/audit-rules.txt").read_text("utf-8").splitlines()
@@ -210,7 +210,7 @@ SHOWN = [(item, token) for *_, item, _, shown in ITEMS for token in re.findall("
 
 @functools.cache
 def study(name):
-    return grid.load(ROOT / f"workflow/studies/{name}.yaml")
+    return grid.load_study(ROOT / f"workflow/studies/{name}.yaml")
 
 
 def entry(kind, name):
@@ -219,7 +219,7 @@ def entry(kind, name):
     if kind == "study":
         return study(name).config
     registry = {"claim": "claims", "model": "models", "recipe": "recipes", "dataset": "datasets", "tooling": "hardware"}
-    found = study(of_study).config[registry[kind]] if of_study else config.registered(registry[kind])
+    found = study(of_study).config[registry[kind]] if of_study else config.registry_entries(registry[kind])
     return found[name] | found[name].get("options", {}) if name in found else None
 
 

@@ -89,7 +89,7 @@ def test_no_module_imports_itself_through_others(imports):
 
 def test_the_kernel_imports_no_network_and_no_reader(imports):
     """Both are found by the names that entries give: none needs to be known to change anything else."""
-    registered = {entry["builder"].partition(":")[0] for entry in config.registered("models").values()}
+    registered = {entry["builder"].partition(":")[0] for entry in config.registry_entries("models").values()}
     networks = {name for name in registered if name.startswith("toolnoise.models.")}
     readers = {function.partition(":")[0] for function in READERS.values()}
     assert len(networks) > 10
@@ -268,8 +268,8 @@ def stated(monkeypatch):
         def of(*names):
             return {name: versions[name] for name in names if name in versions}
 
-        monkeypatch.setattr(repository, "versions", of)
-        return repository.lock.__wrapped__(engine)
+        monkeypatch.setattr(repository, "package_versions", of)
+        return repository.lock_file.__wrapped__(engine)
 
     return state
 
@@ -372,6 +372,6 @@ def test_the_studies_that_are_changed_have_the_keys_of_the_schema_and_are_accept
         path.write_text(fuzz.written(study))
         assert yaml.safe_load(path.read_text()) == study
         assert fuzz.outcome(str(path))[0] == ""
-        used |= {part for at, _ in fuzz.rules_of(study, config.schema()) for part in at}
-    known = {name for part in config.schema()["$defs"].values() for name in part.get("properties", {})}
-    assert (known | config.schema()["properties"].keys()) - used <= NOT_TRIED
+        used |= {part for at, _ in fuzz.rules_of(study, config.study_schema()) for part in at}
+    known = {name for part in config.study_schema()["$defs"].values() for name in part.get("properties", {})}
+    assert (known | config.study_schema()["properties"].keys()) - used <= NOT_TRIED

@@ -17,11 +17,11 @@ from toolnoise.formulas import likeliest
 from toolnoise.formulas.accuracy import example_entropies, predictions
 from toolnoise.formulas.churn import ExampleChurn
 from toolnoise.formulas.groups import Rate, by_size, distribution_wise_variance, independent_errors_sd, ratio_rows
-from toolnoise.formulas.groups import rates as rates_of
+from toolnoise.formulas.groups import group_rates as rates_of
 from toolnoise.formulas.outcomes import LABELS, MASKS, TOKENS, unit_scores
 from toolnoise.formulas.per_run import per_run
 from toolnoise.formulas.stability import of_all_draws, stability
-from toolnoise.formulas.weights import apart as weights_apart
+from toolnoise.formulas.weights import weight_distances as weights_apart
 from toolnoise.pages import cell_page
 from toolnoise.papers.language import measure as language
 from toolnoise.stats.estimates import Estimate
@@ -211,7 +211,7 @@ def test_a_label_among_others_has_the_bits_that_it_would_have_alone(many):
     ],
 )
 def test_an_entry_says_while_a_study_is_planned_what_is_asked(entry, outcome, label):
-    assert (entries.outcome(entry), entries.label_shown(entry)) == (outcome, label)
+    assert (entries.outcome_of_dataset(entry), entries.label_shown(entry)) == (outcome, label)
     assert entries.labels_shown({"a": entry}, ["a", "", "a"]) == ({"a": label} if label else None)
 
 
@@ -279,7 +279,7 @@ def test_an_example_has_as_many_units_as_labels_side_by_side(arrays, units, shap
     np.testing.assert_array_equal(test.labels, np.asarray(arrays["test_labels"]).reshape(-1))
     some = test.chosen(slice(2, 4))
     np.testing.assert_array_equal(some.labels, test.labels[2 * units : 4 * units])
-    np.testing.assert_array_equal(prepared.targets(tmp_path / "data.npz")["test_labels"], test.targets)
+    np.testing.assert_array_equal(prepared.targets_of_test(tmp_path / "data.npz")["test_labels"], test.targets)
     if arrays is OF_TEXT:
         # A network reads tokens as whole numbers, whatever the recipe normalises.
         assert data.train.images.dtype == np.int32
@@ -355,14 +355,14 @@ TOKEN_LOGITS = (NUMBERS.standard_normal((REPLICATES, SEGMENTS * LENGTH, 7)) * 3)
 
 def test_divergence_is_that_of_jensen_and_shannon_in_bits(monkeypatch):
     shares = np.exp(log_softmax(TOKEN_LOGITS.astype(np.float64), axis=-1))
-    found = language.divergences(TOKEN_LOGITS)
+    found = language.pairwise_divergences(TOKEN_LOGITS)
     for a, b in itertools.combinations(range(REPLICATES), 2):
         expected = np.mean(jensenshannon(shares[a], shares[b], base=2, axis=1) ** 2)
         np.testing.assert_allclose(found[[a, b], [b, a]], expected, rtol=1e-12)
-    assert (language.divergences(np.stack([TOKEN_LOGITS[0]] * 3)) == 0).all()
+    assert (language.pairwise_divergences(np.stack([TOKEN_LOGITS[0]] * 3)) == 0).all()
     # However many tokens are computed at once.
     monkeypatch.setattr(language, "BLOCK", 60)
-    np.testing.assert_allclose(language.divergences(TOKEN_LOGITS), found, rtol=1e-12)
+    np.testing.assert_allclose(language.pairwise_divergences(TOKEN_LOGITS), found, rtol=1e-12)
 
 
 def test_sequences_part_at_their_first_difference_and_never_meet_again():
@@ -375,8 +375,8 @@ def test_the_page_shows_the_text_before_a_token(tmp_path):
     data = loaded(OF_TEXT, tmp_path)
     token = LENGTH + 2  # the third of the second segment
     before = "".join("abcd"[sign] for sign in OF_TEXT["test_images"][1, :3])
-    assert cell_page.contexts(data, [token, token], most=100) == {str(token): before}
-    assert cell_page.contexts(data, [token], most=2) == {}
+    assert cell_page.contexts_of_tokens(data, [token, token], most=100) == {str(token): before}
+    assert cell_page.contexts_of_tokens(data, [token], most=2) == {}
     assert cell_page.encoded_pictures(data.test, [token], most=10_000) == {}
 
 
@@ -412,11 +412,11 @@ def test_answers_and_losses_follow_from_the_likeliest_classes():
 
 def test_the_divergence_from_the_likeliest_classes_is_a_lower_bound_and_near():
     peaked = WIDE + 6 * np.eye(VOCABULARY, dtype=np.float32)[NUMBERS.integers(0, VOCABULARY, (3, UNITS))]
-    exact, least = language.divergences(peaked), language.least_divergences(kept(peaked))
+    exact, least = language.pairwise_divergences(peaked), language.least_divergences(kept(peaked))
     upper = np.triu_indices(3, 1)
     assert (least[upper] <= exact[upper] + 1e-6).all()
     assert (least[upper] > 0.8 * exact[upper]).all()
-    others, rough = language.divergences(WIDE)[upper], language.least_divergences(kept())[upper]
+    others, rough = language.pairwise_divergences(WIDE)[upper], language.least_divergences(kept())[upper]
     assert (rough <= others + 1e-6).all()
     assert (rough > 0.3 * others).all()
     np.testing.assert_array_equal(language.least_divergences(kept(peaked[[0, 0]])), 0)

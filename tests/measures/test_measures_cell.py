@@ -10,21 +10,21 @@ from toolnoise.base.job import Timings
 from toolnoise.comparison import designs
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.dumps import prediction_dump, stacks
-from toolnoise.dumps.prediction_dump import Predictor, about
+from toolnoise.dumps.prediction_dump import Predictor, index_of_dump
 from toolnoise.formulas.per_run import FINGERPRINT, fingerprints
 from toolnoise.measures import control_gate, reading
 from toolnoise.papers import remedy_dump
 from toolnoise.papers.identical import measure as cell
 from toolnoise.papers.identical.metric import CRITERIA
 from toolnoise.papers.layers import measure as layers
-from toolnoise.papers.layers.dump import chosen_examples, gram
+from toolnoise.papers.layers.dump import chosen_examples, gram_matrix
 from toolnoise.papers.layers.measure import LAYERS
 from toolnoise.papers.remedies import read_remedied
 from toolnoise.stats import draws
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.expected import METRICS
-from toolnoise.study.remedies import PLAIN, SETS, remedies
+from toolnoise.study.remedies import PLAIN, SETS, remedies_of_runs
 
 LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 
@@ -41,7 +41,7 @@ def test_a_whole_dump_is_read(make_dump):
 def test_runs_of_two_studies_share_draws_if_their_seeds_are_equal(study_seed, way, make_dump):
     one = stacks.read_predictions(*make_dump(LOGITS)).drawn
     other = stacks.read_predictions(*make_dump(LOGITS, spec={"study_seed": study_seed})).drawn
-    assert designs.design(*draws.units(one, other)).way == way
+    assert designs.design(*draws.units_of_arms(one, other)).way == way
 
 
 def spoilt(number):
@@ -90,7 +90,7 @@ def test_sources_without_effect_are_unused_and_have_no_draw(recipe, margin, drop
     assert Predictor(engine, (), dataset, {}).unused(recipe) == unused
     # Such a source has no draw in the index.
     cell = [SimpleNamespace(seed=seed, diverged=False) for seed in (1, 2)]
-    index = about(make_spec("init", 1, "noisy"), cell, (2, 5, 3), {}, Timings(), unused)
+    index = index_of_dump(make_spec("init", 1, "noisy"), cell, (2, 5, 3), {}, Timings(), unused)
     assert index.get("unused", []) == unused
     assert [source for source in ("augment", "dropout") if index["draws"][source] is None] == unused
     assert index["draws"]["shuffle"] == [0, 0]
@@ -114,14 +114,14 @@ LAYERED = Cell("m", "d", "h", "algo")
 
 def test_a_diverged_run_is_left_out_and_counted_as_missing(tmp_path):
     draws = np.random.Generator(np.random.Philox(3))
-    stack = np.stack([[gram(draws.normal(size=(6, columns))) for columns in (4, 9)] for _ in range(4)])
+    stack = np.stack([[gram_matrix(draws.normal(size=(6, columns))) for columns in (4, 9)] for _ in range(4)])
     stack[1] = np.nan
     grams, index = tmp_path / "algo.npy", tmp_path / "algo.json"
     arrays.write_npy(grams, stack)
     about = {"layers": ["a", "b"], "seeds": [1, 2, 3, 4], "diverged": [False, True, False, False]}
     files.write_json(index, about | {"shape": list(stack.shape)})
     layers.measure(LAYERED, grams, index, out=tmp_path / "out.csv")
-    rows = metric_files.read(tmp_path / "out.csv", LAYERS)
+    rows = metric_files.read_metrics(tmp_path / "out.csv", LAYERS)
     assert rows[["layer", "metric"]].to_numpy().tolist() == [
         [layer, metric] for layer in ("a", "b") for metric in ("cka", "cka_debiased")
     ]
@@ -135,7 +135,7 @@ PICTURES, KINDS, SNAPSHOTS, MARGIN = 23, 3, 3, 2
 PIXEL_DRAWS = np.random.Generator(np.random.Philox(3))
 PIXELS = PIXEL_DRAWS.integers(0, 256, (PICTURES, 8, 7, 2), np.uint8)
 TEST = Split(PIXELS, np.arange(PICTURES) % KINDS, normalise="per-image", margin=MARGIN)
-NAMES = list(remedies(SETS, SNAPSHOTS))
+NAMES = list(remedies_of_runs(SETS, SNAPSHOTS))
 
 
 class Dense:
@@ -182,7 +182,7 @@ def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(t
     data = Data(TEST, TEST, tuple("abc"), (), "")
     network = prediction_dump.Predictor(Dense(), (), data, {"device": "none"})
     monkeypatch.setattr(prediction_dump, "build", lambda *_: network)
-    monkeypatch.setattr(runs, "read", ALL_RUNS.get)
+    monkeypatch.setattr(runs, "read_run", ALL_RUNS.get)
     monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts
     logits, index = tmp_path / "cell.npy", tmp_path / "cell.json"
     remedy_dump.dump(make_spec("impl", 1, "noisy"), NAMES, "", list(ALL_RUNS), logits=logits, index=index)
@@ -228,7 +228,7 @@ def measured(tmp_path, make_run, make_dump):
         beside = {f"out_{path.stem}": path for path in others}
         cell.measure(CELL, 7, block, tmp_path / "digits.npz", *paths, records, out=stability, **beside)
         return [
-            metric_files.read(path, metric_files.columns_at(METRICS[path.stem].columns))
+            metric_files.read_metrics(path, metric_files.columns_at(METRICS[path.stem].columns))
             for path in (stability, *others)
         ]
 
@@ -288,7 +288,7 @@ def test_records_of_fewer_runs_or_of_other_runs_are_one_line(make_run, make_dump
 
 def test_weights_of_another_number_and_a_record_without_versions_are_one_line(make_run, measured, refused, tmp_path):
     more = make_run(2, lambda parts: parts["final"].update({"a/bias": np.zeros(4, np.float32)}))
-    both = [runs.read(record) for record in (make_run(1), more)]
+    both = [runs.read_run(record) for record in (make_run(1), more)]
     line = refused(lambda: reading.TrainedVectors(both)[:])
     assert line == f"{tmp_path}/runs/2/weights.npz: found 10 trained weights; 9, as {tmp_path}/runs/1 has"
     line = refused(measured, 2, (), ALL, None)

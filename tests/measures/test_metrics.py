@@ -20,12 +20,12 @@ from toolnoise.formulas.ensembles import (
     pairwise_cross_entropy_change,
 )
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
-from toolnoise.formulas.outputs import kind
+from toolnoise.formulas.outputs import kind_of_scores
 from toolnoise.formulas.similarity import pairwise_cka, pearson_distances, spearman_distances
 from toolnoise.formulas.variance_components import Components, components
-from toolnoise.formulas.variance_components import rows as components_of
-from toolnoise.formulas.weights import BLOCK, paired_l2, pairwise_l2, unit
-from toolnoise.papers.layers.dump import gram
+from toolnoise.formulas.variance_components import component_rows as components_of
+from toolnoise.formulas.weights import BLOCK, paired_l2, pairwise_l2, unit_vectors
+from toolnoise.papers.layers.dump import gram_matrix
 from toolnoise.papers.layers.measure import pairwise_gram_cka
 from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
 
@@ -105,7 +105,7 @@ def test_an_ensemble_has_runs_of_its_own_and_the_cross_entropy_of_logits_average
 # tests/comparison/test_predictions.py has the others.
 def test_scores_after_a_relu_are_logits():
     outputs = np.random.Generator(np.random.Philox(1)).normal(size=(2, 50, 4))
-    assert kind(np.maximum(outputs, 0) * 3) == "logits"
+    assert kind_of_scores(np.maximum(outputs, 0) * 3) == "logits"
 
 
 def correctness(right, crossed):
@@ -197,7 +197,7 @@ VECTORS = arrays(
 def test_equal_weights_are_exactly_zero_apart(vectors):
     same = np.repeat(vectors[:1], 3, axis=0)
     assert not pairwise_l2(same).any()
-    assert not pairwise_l2(unit(same)).any()
+    assert not pairwise_l2(unit_vectors(same)).any()
     assert not paired_l2(vectors, vectors).any()
 
 
@@ -213,7 +213,7 @@ def test_distances_go_on_over_the_blocks_to_the_last_weight():
     vectors = np.zeros((2, 2 * BLOCK + 3), np.float32)
     vectors[0, [0, BLOCK - 1, BLOCK, 2 * BLOCK + 2]] = 2, 4, 5, 6
     assert pairwise_l2(vectors)[0, 1] == paired_l2(vectors[:1], vectors[1:])[0] == 9
-    assert np.linalg.norm(unit(vectors)[0]) == pytest.approx(1, rel=1e-15)
+    assert np.linalg.norm(unit_vectors(vectors)[0]) == pytest.approx(1, rel=1e-15)
 
 
 def test_one_flipped_bit_is_not_lost_to_cancellation():
@@ -426,7 +426,7 @@ def test_every_pair_has_the_cka_of_its_definition(columns, debiased):
 def test_what_float32_loses_of_a_matrix_is_lost_in_no_distance_of_runs(apart, debiased):
     stack = activations(examples=50, columns=300, apart=apart)
     distance = 1 - pairwise_gram_cka(exact_grams(stack), debiased)
-    kept = 1 - pairwise_gram_cka(np.stack([gram(one) for one in stack]), debiased)
+    kept = 1 - pairwise_gram_cka(np.stack([gram_matrix(one) for one in stack]), debiased)
     assert distance[0, 1] > 1e-11
     np.testing.assert_allclose(kept, distance, rtol=1e-3)
 
@@ -435,7 +435,7 @@ def test_what_float32_loses_of_a_matrix_is_lost_in_no_distance_of_runs(apart, de
 def test_numbers_that_overflowed_have_no_cka_with_any_run_and_the_others_keep_theirs(debiased):
     stack = activations()
     stack[1, 2, 3] = np.inf
-    found = pairwise_gram_cka(np.stack([gram(one) for one in stack]), debiased)
+    found = pairwise_gram_cka(np.stack([gram_matrix(one) for one in stack]), debiased)
     assert np.isnan(found[1]).all()
     assert np.isnan(found[:, 1]).all()
     assert np.isfinite(np.delete(np.delete(found, 1, 0), 1, 1)).all()

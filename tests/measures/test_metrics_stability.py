@@ -17,22 +17,22 @@ from toolnoise.comparison import designs
 from toolnoise.formulas import variance_components
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
-from toolnoise.formulas.declared import METRICS, USUAL, bounded, labels
+from toolnoise.formulas.declared import METRICS, USUAL, labels_of_measures, within_range
 from toolnoise.formulas.ensembles import by_size
 from toolnoise.formulas.stability import of_all_draws, stability
-from toolnoise.formulas.weights import apart
-from toolnoise.measures.by_draw import grouped, over_draws, over_sizes
+from toolnoise.formulas.weights import weight_distances
+from toolnoise.measures.by_draw import group_by_draw, over_draws, over_sizes
 from toolnoise.papers import growth, remedies
 from toolnoise.papers.claims.effects import STUDY, scale_of
 from toolnoise.papers.frameworks.pair import cross_tooling
-from toolnoise.papers.language.measure import language
-from toolnoise.papers.layers.measure import layers
+from toolnoise.papers.language.measure import language_rows
+from toolnoise.papers.layers.measure import layer_rows
 from toolnoise.programs import program_measures
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_runs_sd, mean_t
 from toolnoise.study.variants import VARIANTS
 
-STREAM = streams.key(0, "init", 1)
+STREAM = streams.stream_key(0, "init", 1)
 LABELS = np.arange(60) % 3
 
 
@@ -45,7 +45,7 @@ def noisy(runs):
 def measured(logits, vectors, labels=LABELS, groups=None):
     predicted, one_draw = predictions(logits), [np.arange(len(logits))]
     given = labels, logits.shape[-1], groups or {}
-    rows = stability(predicted, *given, apart(vectors), STREAM, scores=logits)
+    rows = stability(predicted, *given, weight_distances(vectors), STREAM, scores=logits)
     rows += of_all_draws(predicted, *given, one_draw, rows)
     found = {(metric, group): estimate for metric, group, estimate in rows}
     assert len(found) == len(rows)
@@ -168,8 +168,8 @@ def test_a_measure_that_nobody_declared_is_an_error_and_a_program_declares_its_o
     with pytest.raises(KeyError, match="unheard_of"):
         over_draws_of("unheard_of", METRICS, *found)
     with pytest.raises(KeyError, match="unheard_of"):
-        bounded([("unheard_of", "all", found[0])])
-    assert set(USUAL) <= labels().keys(), "the usual columns of the page"
+        within_range([("unheard_of", "all", found[0])])
+    assert set(USUAL) <= labels_of_measures().keys(), "the usual columns of the page"
     # Those of a training program may have any name.
     declared = program_measures.declared_as(["accuracy", "loss_sd_ratio"])
     found = [Estimate(value) for value in (93.5, 91.0, 92.0)]
@@ -226,7 +226,7 @@ class Cell:
         self.logits = (logits + noise * rng.normal(size=shape)).astype(np.float32).reshape(-1, examples, 2)
         weights = rng.normal(size=(draws, 1, 5)) + noise[..., 0] * rng.normal(size=(draws, runs, 5))
         self.weights = weights.astype(np.float32).reshape(-1, 5)
-        self.together = grouped([{"init": run // runs, "impl": run % runs} for run in range(draws * runs)])
+        self.together = group_by_draw([{"init": run // runs, "impl": run % runs} for run in range(draws * runs)])
         self.groups = {"some": np.arange(examples) < 3}
 
     def rows(self):
@@ -234,12 +234,12 @@ class Cell:
         given = self.labels, 2, self.groups
         rows = over_draws(
             [
-                stability(predicted[some], *given, apart(self.weights[some]), 7, scores=self.logits[some])
+                stability(predicted[some], *given, weight_distances(self.weights[some]), 7, scores=self.logits[some])
                 for some in chosen
             ]
         )
         rows += of_all_draws(predicted, self.labels, 2, self.groups, chosen, rows)
-        rows += variance_components.rows(predicted, self.labels, self.together.table, self.together.crossed)
+        rows += variance_components.component_rows(predicted, self.labels, self.together.table, self.together.crossed)
         yield from ((metric, estimate) for metric, _, estimate in rows)
 
     def ensembles(self):
@@ -250,16 +250,16 @@ class Cell:
         logits, labels, weights, rng = self.logits, self.labels, self.weights, self.rng
         yield from ((metric, estimate) for metric, _, estimate in remedies.measure_runs(logits, labels).rows())
         texts = rng.integers(0, 2, (len(logits), 3, 4))
-        rows = language(logits, labels, 1, texts)
+        rows = language_rows(logits, labels, 1, texts)
         yield from ((metric, estimate) for metric, _, estimate in rows)
         grams = np.einsum("snc,smc->snm", logits, logits)[:, np.newaxis]
-        yield from ((metric, estimate) for _, metric, estimate in layers(["dense"], grams))
+        yield from ((metric, estimate) for _, metric, estimate in layer_rows(["dense"], grams))
         rows = cross_tooling(logits, logits[::-1], labels, weights, weights[::-1], self.together.groups)
         yield from ((metric, estimate) for metric, _, estimate in rows)
         every = np.ones(5, bool)
-        rows = program_measures.stability(
-            program_measures.Losses(), np.abs(weights), {"all": every}, apart(weights)
-        ) + program_measures.of_metrics({"unknown": weights[:, 0]}, apart(weights))
+        rows = program_measures.stability_of_numbers(
+            program_measures.Losses(), np.abs(weights), {"all": every}, weight_distances(weights)
+        ) + program_measures.of_metrics({"unknown": weights[:, 0]}, weight_distances(weights))
         yield from ((metric, estimate) for metric, _, estimate in rows)
 
     def growth(self):
@@ -268,7 +268,7 @@ class Cell:
             names = (*growth.DISTANCES, growth.CHURN)
             far = [{name: 2 * self.rng.random(4) ** 3 for name in names} for _ in range(count)]
             courses = [growth.Course(steps, apart | {"churn": np.round(apart["churn"] / 2, 1)}) for apart in far]
-            yield from ((name, estimate) for _, name, estimate, _ in growth.levels(courses, 10))
+            yield from ((name, estimate) for _, name, estimate, _ in growth.levels_by_step(courses, 10))
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
@@ -297,7 +297,7 @@ def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
         (program_measures.Losses(), np.abs(cell.logits[:, :, 0])),
     ):
         of_draws = [
-            program_measures.stability(how, numbers[some], everyone, apart(cell.weights[some]))
+            program_measures.stability_of_numbers(how, numbers[some], everyone, weight_distances(cell.weights[some]))
             for some in cell.together.groups
         ]
         found += [(metric, estimate) for metric, _, estimate in over_draws(of_draws)]
@@ -341,7 +341,7 @@ def spec_of(varying, noise, **more):
 
 def drawn(variant, seeds, noise="reduction-order", **more):
     """The draws of runs of a variant, as a dump has them."""
-    found = noise_sources.draws(spec_of(VARIANTS[variant], noise, **more), seeds)
+    found = noise_sources.draws_of_runs(spec_of(VARIANTS[variant], noise, **more), seeds)
     return [{source: numbers and numbers[run] for source, numbers in found.items()} for run in range(len(seeds))]
 
 
@@ -351,7 +351,7 @@ FREE = ("algo", "algo_impl")  # variants that fix no algorithmic source
 @pytest.mark.parametrize(("one", "other"), list(itertools.combinations_with_replacement(VARIANTS, 2)))
 def test_units_of_two_variants_are_their_common_algorithmic_draws(one, other):
     seeds = [1, 2, 3, 4, 5]
-    a, b = draws.units(drawn(one, seeds), drawn(other, seeds))
+    a, b = draws.units_of_arms(drawn(one, seeds), drawn(other, seeds))
     both_free = one in FREE and other in FREE
     if both_free:
         np.testing.assert_array_equal(a, b)  # paired: run s of one belongs to run s of the other
@@ -367,7 +367,7 @@ def test_data_has_a_draw_only_where_it_may_vary_and_then_one_of_its_own_in_every
     # Run 1 of two draws trains on two samples, as its seed says, so draws stay units.
     several = drawn("data", [10001, 10002, 20001], draw=1)
     assert [run["data"] for run in several] == [10001, 10002, 20001]
-    assert draws.units(several)[0].tolist() == [0, 0, 1]
+    assert draws.units_of_arms(several)[0].tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -392,8 +392,8 @@ def test_a_source_that_a_training_does_not_use_ties_no_runs_together():
     spec = spec_of(["init", "shuffle"], "native")
 
     def units(unused):
-        found = noise_sources.draws(spec, [1, 2, 3], unused)
-        return draws.units(
+        found = noise_sources.draws_of_runs(spec, [1, 2, 3], unused)
+        return draws.units_of_arms(
             [{source: numbers and numbers[run] for source, numbers in found.items()} for run in range(3)]
         )[0].tolist()
 
@@ -424,8 +424,8 @@ def test_the_ratio_of_sds_is_that_of_the_reported_sds():
     labels, groups = np.arange(60) % 3, {"some": np.arange(60) < 20}
     # In one draw all runs are right on class 1: the mean of the ratios' logarithms over draws is undefined.
     logits[:4, labels == 1] += 99 * np.eye(3, dtype=np.float32)[1]
-    drawn = grouped([{"init": run // 4} for run in range(12)])
-    weights = apart(np.ones((4, 3)))
+    drawn = group_by_draw([{"init": run // 4} for run in range(12)])
+    weights = weight_distances(np.ones((4, 3)))
     predicted = predictions(logits)
     rows = over_draws([stability(predicted[some], labels, 3, groups, weights, 1) for some in drawn.groups])
     rows += of_all_draws(predicted, labels, 3, groups, drawn.groups, rows)

@@ -11,11 +11,11 @@ from toolnoise.base.noise_sources import ALGORITHMIC, DRAWN
 from toolnoise.checks import parameters
 from toolnoise.formulas.churn import normalised_churn, pairwise_churn
 from toolnoise.formulas.per_run import RUNS
-from toolnoise.measures.by_draw import churns, grouped
+from toolnoise.measures.by_draw import churns_by_draw, group_by_draw
 from toolnoise.measures.ratios import RATIOS, CellRuns, measure, ratios
 from toolnoise.study import expected
 from toolnoise.study.cells import Cell, Variants
-from toolnoise.study.published import comparisons
+from toolnoise.study.published import comparisons_of_cells
 
 EXAMPLES = 300
 LABELS = np.arange(EXAMPLES) % 4
@@ -42,7 +42,7 @@ def predictions(runs, seed):
 
 def runs_of(drawn_runs, predicted):
     accuracies = (predicted == LABELS).mean(axis=1)
-    values = {metric: found for metric, _, found in churns(grouped(drawn_runs), predicted, LABELS, {})}
+    values = {metric: found for metric, _, found in churns_by_draw(group_by_draw(drawn_runs), predicted, LABELS, {})}
     return CellRuns(drawn_runs, values | {"accuracy": accuracies, "cross_entropy": 1 - accuracies**2})
 
 
@@ -174,7 +174,7 @@ def write(tmp_path):
                 rows += [(*names, metric, "all", value) for metric, value in values.items()]
                 rows.append((*names, "accuracy", "0", 0.5))
         path = tmp_path / f"{model}-{variant}.csv"
-        metric_files.write(path, RUNS, rows)
+        metric_files.write_metrics(path, RUNS, rows)
         return str(path)
 
     return written
@@ -185,7 +185,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
     paths = [write("smallcnn", name, some) for name in ("algo_impl", "algo", "impl")]
     paths.append(write("smallcnn-bn", "algo", [0.05, 0.06, np.nan, 0.07]))
     measure(*PLACE, paths, out=tmp_path / "out.csv")
-    found = metric_files.read(tmp_path / "out.csv", RATIOS)
+    found = metric_files.read_metrics(tmp_path / "out.csv", RATIOS)
     names = found[["model", "variant", "over_model", "over_variant"]].drop_duplicates()
     assert list(names.itertuples(index=False, name=None)) == [
         ("smallcnn", "algo", "smallcnn", "algo_impl"),
@@ -195,7 +195,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
     ]
     assert list(found["metric"].unique()) == ["churn", "churn_normalised", "accuracy_sd", "cross_entropy_sd"]
     measure("smallcnn-bn", *PLACE[1:], paths, out=tmp_path / "bn.csv")
-    normed = metric_files.read(tmp_path / "bn.csv", RATIOS)
+    normed = metric_files.read_metrics(tmp_path / "bn.csv", RATIOS)
     assert set(normed[["variant", "over_model", "over_variant"]].itertuples(index=False, name=None)) == {
         ("algo", "smallcnn", "algo")
     }
@@ -208,17 +208,17 @@ def test_single_runs_without_their_accuracy_or_of_another_task_are_one_line(writ
     paths = [write("smallcnn", "algo_impl", [0.1, 0.1]), write("smallcnn", "algo", [0.1, 0.1])]
     line = refused(measure, "other", "digits", "cpu", paths, out=tmp_path / "out.csv")
     assert line == f"{paths[0]}: variant: nothing to compare for other/digits/cpu; runs of two of its cells"
-    table = metric_files.read(paths[1], RUNS)
-    metric_files.write(paths[1], RUNS, table[table["metric"] != "accuracy"].itertuples(index=False, name=None))
+    table = metric_files.read_metrics(paths[1], RUNS)
+    metric_files.write_metrics(paths[1], RUNS, table[table["metric"] != "accuracy"].itertuples(index=False, name=None))
     line = refused(measure, *PLACE, paths[1:], out=tmp_path / "out.csv")
     assert "no accuracy of smallcnn/digits/cpu/algo" in line
 
 
 def test_the_authors_own_algo_is_a_denominator_where_there_is_no_other():
     of, over = (Cell(*PLACE, variant) for variant in ("impl", "init+shuffle+impl"))
-    assert list(comparisons(PLACE, [of, over])) == [(of, over)]
+    assert list(comparisons_of_cells(PLACE, [of, over])) == [(of, over)]
     both = Cell(*PLACE, "algo_impl")
-    assert list(comparisons(PLACE, [of, over, both])) == [(of, both), (over, both)]
+    assert list(comparisons_of_cells(PLACE, [of, over, both])) == [(of, both), (over, both)]
 
 
 def test_a_study_has_ratios_for_each_task_on_a_tooling_with_something_to_compare(written, built):
@@ -237,4 +237,4 @@ def test_a_study_has_ratios_for_each_task_on_a_tooling_with_something_to_compare
         for variant in ("impl", "control")
         for model in ("smallcnn-bn", "smallcnn")
     ]
-    assert expected.collected(tiny)["ratios"] == "results/tiny/metrics/ratios.csv"
+    assert expected.collected_files(tiny)["ratios"] == "results/tiny/metrics/ratios.csv"

@@ -31,13 +31,13 @@ JUDGED = {kind: METRICS[kind].columns for kind in job_code.JUDGED}
 
 def table_of(claims, side):
     """The verdicts on some claims as a table."""
-    return pd.DataFrame(judging.verdicts(claims, side), columns=list(CLAIMS))
+    return pd.DataFrame(judging.rows_of_verdicts(claims, side), columns=list(CLAIMS))
 
 
 # Verdicts on the numbers that the papers published
 
 
-CLAIMED = [{"name": name, **claim} for name, claim in config.registered("claims").items()]
+CLAIMED = [{"name": name, **claim} for name, claim in config.registry_entries("claims").items()]
 BY_NAME = {claim["name"]: claim for claim in CLAIMED}
 
 
@@ -91,7 +91,7 @@ def test_of_table_2s_twenty_comparisons_five_are_below_five_percent_and_two_rema
 def test_table_2_pooled_over_gpus(of, over, model, ratio):
     sides = {"of": {"variant": of}, "over": {"variant": over}, "where": {"model": model}}
     claim = BY_NAME["small-cnn-sd"] | sides | {"parts": "pooled"}
-    found, parts = effects.examine(claim, judging.by_publication())
+    found, parts = effects.examine_claim(claim, judging.by_publication())
     assert len(parts) == {"smallcnn": 3, "resnet18": 6}[model]
     assert found.effect.value == pytest.approx(ratio, abs=0.005)
     # The exact error of log s instead of its approximation: 5 % wider than 1 / sqrt(2 (n - 1)) at ten runs.
@@ -170,10 +170,12 @@ def test_an_interval_agrees_with_the_p_value_beside_it_and_stands_in_the_sentenc
     of_sds = shown[shown["claim"].str.contains("sd-|-sd") & (shown["scale"] == "ratio")]
     assert (of_sds["decides_high"] < 20 * of_sds["decides_low"]).all() and len(of_sds)
     for row in wide.itertuples():
-        assert "(no interval: too few runs to tell)" in judging.sentence(row)
+        assert "(no interval: too few runs to tell)" in judging.sentence_of_verdict(row)
     for row in shown.itertuples():
         ends = (row.decides_low, row.decides_high)
-        found = re.search(r"\((\S+) to (\S+)\).*adjusted p (?:< )?([\d.]+)", judging.sentence(row, short=True))
+        found = re.search(
+            r"\((\S+) to (\S+)\).*adjusted p (?:< )?([\d.]+)", judging.sentence_of_verdict(row, short=True)
+        )
         assert [float(number) for number in found.groups()[:2]] == [float(f"{end:.3g}") for end in ends]
         assert float(found[3]) == pytest.approx(row.adjusted, abs=0.001)
 
@@ -194,12 +196,12 @@ def test_no_two_claims_contradict_each_other_on_one_contrast():
 
 def test_nor_do_they_on_a_finished_study(evidence):
     folder = evidence("gpu-h100")
-    study = grid.load(folder / "study.json")
-    files = {kind: folder / "metrics" / Path(name).name for kind, name in expected.collected(study).items()}
+    study = grid.load_study(folder / "study.json")
+    files = {kind: folder / "metrics" / Path(name).name for kind, name in expected.collected_files(study).items()}
     read = judging.read_tables({kind: files[kind] for kind in JUDGED if kind in files}, JUDGED)
     assert len(read) >= 2
     judged = parameters.claims(study, Whole())
-    claims = job_code.claims_with_those_of_papers(judged["claims"], config.registered("claims"))
+    claims = job_code.claims_with_those_of_papers(judged["claims"], config.registry_entries("claims"))
     assert contradictions(claims, judging.by_study(read, judged["toolings"])) == []
 
 
@@ -209,7 +211,7 @@ def contradictions(claims, side):
     verdicts = rows[rows["part"] == "all"].set_index("claim")["verdict"]
     told = collections.defaultdict(set)
     for claim in claims:
-        whole, each = effects.examine(claim, side)
+        whole, each = effects.examine_claim(claim, side)
         if whole and "direction" in claim and verdicts[claim["name"]] in (SUPPORTED, REFUTED):
             terms = [
                 {subject: weight for (weight, _), subject in zip(part.terms, part.subjects, strict=True)}
@@ -228,7 +230,7 @@ def test_a_mean_says_which_of_its_parts_disagree_and_what_is_for_every_tooling_i
     """On an H200 the cost of determinism rises with the kernel's size in PyTorch, and falls in JAX."""
     folder = evidence("gpu-cost-h200")
     read = judging.read_tables({kind: [folder / f"metrics/{kind}.csv"] for kind in ("overhead", "kernels")}, JUDGED)
-    toolings = parameters.claims(grid.load(folder / "study.json"), Whole())["toolings"]
+    toolings = parameters.claims(grid.load_study(folder / "study.json"), Whole())["toolings"]
     side = judging.by_study(read, toolings)
     found = table_of(CLAIMED, side).set_index(["claim", "part"])
     assert found.loc[("kernel-skew", "all"), "verdict"] == "supported"
@@ -253,9 +255,9 @@ CLAIM = {
 
 def claimed(**changed):
     """One claim, complete."""
-    rules = config.schema()["properties"]["claims"]
+    rules = config.study_schema()["properties"]["claims"]
     claim = {key: value for key, value in (CLAIM | changed).items() if value is not None}
-    return [{"name": "mine", **config.complete({"mine": claim}, rules, "f")["mine"]}]
+    return [{"name": "mine", **config.complete_and_check({"mine": claim}, rules, "f")["mine"]}]
 
 
 def runs_of(variant, values, draw=lambda seed: seed, metric="accuracy", hardware="cpu", model="small"):
@@ -313,7 +315,7 @@ def test_too_few_runs_say_how_many_would_be_needed_for_which_verdict():
     whole, _ = judged(claimed(), *rows)
     assert whole["verdict"] == OPEN
     assert (whole["n_needed"], whole["needed_to"]) == (20, "support"), "80 % power at the ratio 2 takes 17 to 18 runs"
-    assert "about 20 would be needed to support it" in judging.sentence(whole)
+    assert "about 20 would be needed to support it" in judging.sentence_of_verdict(whole)
 
 
 def test_the_algo_of_the_authors_code_is_judged_as_algo_where_there_is_no_other():
@@ -487,7 +489,7 @@ def test_what_cannot_fail_is_shown_and_neither_judged_nor_counted():
     assert found.loc["certain", "verdict"] == CERTAIN
     assert np.isnan(found.loc["certain", "adjusted"])
     assert found.loc["certain", "value"] == found.loc["mine", "value"]
-    assert judging.counts(found) == {SUPPORTED: 1}
+    assert judging.count_verdicts(found) == {SUPPORTED: 1}
     few = [*runs_of("algo_impl", NOISY[:2]), *runs_of("impl", QUIET[:2], lambda seed: 100 + seed)]
     assert list(as_wholes([one, certain], few)["note"]) == ["too few runs", "a tautology"]
 
@@ -505,7 +507,7 @@ def test_a_verdict_on_synthetic_data_says_so():
     assert found.loc["all", "note"] == "on digits and synthetic faces"
     assert found.loc["small/faces/cpu: algo_impl over impl", "note"] == "on synthetic faces"
     assert found.loc["small/digits/cpu: algo_impl over impl", "note"] == ""
-    assert "on digits and synthetic faces" in judging.sentence(found.reset_index().iloc[0])
+    assert "on digits and synthetic faces" in judging.sentence_of_verdict(found.reset_index().iloc[0])
     assert [judging.on_synthetic(row, ["faces"]) for row in found.itertuples()] == [True, False, True]
 
 
@@ -555,8 +557,8 @@ def test_what_files_have_as_a_likeness_with_an_interval_is_judged_as_its_distanc
 
 def test_a_study_may_name_the_claims_that_it_judges_and_no_others(written, built, tmp_path, refused):
     tiny = built(written | {"claims": {"mine": CLAIM}, "judged": ["rarity", "mine"]})
-    job_code.perform("judge-claims", parameters.claims(tiny, Whole()), {"out": str(tmp_path / "claims.csv")})
-    assert set(judging.read(tmp_path / "claims.csv")["claim"]) == {"rarity", "mine"}
+    job_code.perform_job("judge-claims", parameters.claims(tiny, Whole()), {"out": str(tmp_path / "claims.csv")})
+    assert set(judging.read_verdicts(tmp_path / "claims.csv")["claim"]) == {"rarity", "mine"}
     line = refused(config.resolve, written | {"judged": ["rareness"]}, "mine.yaml")
     assert line.startswith("mine.yaml: judged: unknown claim 'rareness'")
 

@@ -8,7 +8,7 @@ import pytest
 from toolnoise.base import files, metric_files
 from toolnoise.papers.overhead import measure as measures_overhead
 from toolnoise.papers.overhead import xplane
-from toolnoise.papers.overhead.measure import PROFILE, REST, TOP, Cost, costs, longest, ratio_of_means
+from toolnoise.papers.overhead.measure import PROFILE, REST, TOP, Cost, cost_rows, longest_kernels, ratio_of_means
 from toolnoise.papers.overhead.xplane import Kernel
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 
@@ -27,7 +27,7 @@ SLOW = [cost(2.0, conv_deterministic=0.9, relu=0.1), cost(2.4, conv_deterministi
 
 
 def test_kernels_and_clock_have_both_modes_and_their_ratio():
-    rows = {metric: estimate.value for metric, estimate in costs(FAST, SLOW)}
+    rows = {metric: estimate.value for metric, estimate in cost_rows(FAST, SLOW)}
     assert rows == {
         "kernel_seconds_default": pytest.approx(0.5),
         "kernel_seconds_deterministic": pytest.approx(1.0),
@@ -40,16 +40,16 @@ def test_kernels_and_clock_have_both_modes_and_their_ratio():
 
 def test_a_gpu_has_rows_of_memory_too_and_profiles_of_earlier_versions_have_none():
     plain, other = ([run._replace(memory=gigabytes * 1e9) for run in FAST] for gigabytes in (2, 3))
-    rows = {metric: estimate.value for metric, estimate in costs(plain, other, with_memory=True)}
+    rows = {metric: estimate.value for metric, estimate in cost_rows(plain, other, with_memory=True)}
     assert [rows[f"memory_{name}"] for name in ("bytes_default", "bytes_deterministic", "ratio")] == [2e9, 3e9, 1.5]
-    rows = dict(costs(FAST, other, with_memory=True))
+    rows = dict(cost_rows(FAST, other, with_memory=True))
     assert rows["memory_bytes_deterministic"].value == 3e9
     assert np.isnan([rows["memory_bytes_default"], rows["memory_ratio"]]).all()
 
 
 def test_what_is_below_the_top_is_one_row_and_nothing_is_lost():
     runs = [cost(1.0, **{f"kernel{number:02}": 1 / (number + 1 + run) for number in range(30)}) for run in range(3)]
-    rows = longest(runs)
+    rows = longest_kernels(runs)
     assert [rank for rank, *_ in rows] == [*map(str, range(1, TOP + 1)), REST]
     assert rows[-1][1:3] == ("10 others", 20)
     assert sum(seconds.value for *_, seconds in rows) == pytest.approx(np.mean([run.kernels for run in runs]))
@@ -68,7 +68,7 @@ def measured(written, built, tmp_path):
             path, {"spec": spec.as_json(), "wall_seconds_per_step": 1.0 + (profile.mode == "deterministic")}
         )
         times = [("Conv2D", 12, 4e6, 0.8), ("ReLU, fused", 4, 1e6, 0.2)]
-        metric_files.write(path.with_suffix(".csv"), PROFILE, times)
+        metric_files.write_metrics(path.with_suffix(".csv"), PROFILE, times)
         records.append(str(path))
     return study, records
 
@@ -108,7 +108,7 @@ def test_files_have_fixed_bytes(measured, tmp_path):
 def test_a_kernel_that_took_no_time_there_is_is_refused_in_one_line(measured, refused, tmp_path):
     study, records = measured
     path = tmp_path / "default" / "1.csv"
-    metric_files.write(path, PROFILE, [("Conv2D", 12, -1.0, 0.8)])
+    metric_files.write_metrics(path, PROFILE, [("Conv2D", 12, -1.0, 0.8)])
     line = refused(written_files, study, records, tmp_path)
     assert line == f"{path}: total_us: found -1.0; microseconds, from 0 up"
 
@@ -256,8 +256,8 @@ def profile_data(*planes):
 
 
 def test_a_trace_that_is_not_whole_says_why():
-    assert xplane.lacks(space(GPU, warnings=["a warning"])) == ""
-    assert xplane.lacks(space(errors=["no driver"], warnings=["a warning", "9 events dropped"])) == (
+    assert xplane.why_incomplete(space(GPU, warnings=["a warning"])) == ""
+    assert xplane.why_incomplete(space(errors=["no driver"], warnings=["a warning", "9 events dropped"])) == (
         "no driver 9 events dropped"
     )
 

@@ -13,9 +13,9 @@ from toolnoise.papers.frameworks.measure import (
     PARTINGS,
     RUNS,
     Predicted,
-    inference,
-    parting,
-    total,
+    inference_changes,
+    parting_epochs,
+    total_churn,
 )
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING, cross_tooling
 from toolnoise.study import expected
@@ -38,10 +38,10 @@ ONE, OTHER = Predicted(A, A_THERE), Predicted(B, B_THERE)
 
 
 def test_trainings_part_is_what_is_left_of_the_churn_after_the_mean_of_inference_both_ways():
-    found = dict(total(ONE, OTHER, RUNS))
+    found = dict(total_churn(ONE, OTHER, RUNS))
     assert found["churn"].value == pytest.approx(0.4, rel=1e-15)
     # Inference alone may move answers apart that training had together.
-    assert dict(total(Predicted(A, A_THERE), Predicted(A, A), RUNS))["churn_training"].value == -0.025
+    assert dict(total_churn(Predicted(A, A_THERE), Predicted(A, A), RUNS))["churn_training"].value == -0.025
     # Run by run: 0.5 - (0.1 + 0) / 2 and 0.3 - (0 + 0.2) / 2.
     assert found["churn_training"] == pytest.approx((0.325, -1, 1), rel=1e-15)  # of two runs, whose t is 12.7
     assert found["churn"].low == 0
@@ -49,14 +49,14 @@ def test_trainings_part_is_what_is_left_of_the_churn_after_the_mean_of_inference
 
 def test_where_replicates_are_bit_equal_intervals_are_over_examples():
     equal = [Predicted(*(np.repeat(part[:1], 5, axis=0) for part in both)) for both in (ONE, OTHER)]
-    found = dict(total(*equal, EXAMPLES))
+    found = dict(total_churn(*equal, EXAMPLES))
     # Wilson's interval of 5 of 10, from its formula: (5 + z^2 / 2 -+ z sqrt(2.5 + z^2 / 4)) / (10 + z^2).
     assert found["churn"] == pytest.approx((0.5, 0.2365931, 0.7634069), rel=1e-6)
     rest = np.array([0.5] + [1.0] * 4 + [0.0] * 5)
     half = 2.2621572 * rest.std(ddof=1) / np.sqrt(10)  # t at .975 with 9 degrees of freedom
     assert found["churn_training"] == pytest.approx((0.45, 0.45 - half, 0.45 + half), rel=1e-7)
-    assert dict(inference(equal[0], EXAMPLES))["churn_inference"].value == 0.1
-    assert dict(total(*(Predicted(*(part[:1] for part in both)) for both in equal), EXAMPLES)) == found
+    assert dict(inference_changes(equal[0], EXAMPLES))["churn_inference"].value == 0.1
+    assert dict(total_churn(*(Predicted(*(part[:1] for part in both)) for both in equal), EXAMPLES)) == found
 
 
 def test_inference_alone_is_measured_on_the_very_same_networks():
@@ -64,12 +64,12 @@ def test_inference_alone_is_measured_on_the_very_same_networks():
     there = here.copy()
     there[0, 0] += (0.03, 0.04)  # a hundredth of its length
     there[1, 1, 1] -= 0.5  # of 2
-    found = dict(inference(Predicted(here, there), RUNS))
+    found = dict(inference_changes(Predicted(here, there), RUNS))
     # Equal by luck, since the logits differ.
     assert found["churn_inference"].value == 0 < found["churn_inference"].high
     assert found["logits_max_difference"].value == pytest.approx(0.5, rel=1e-6)
     assert found["logits_relative_difference"].value == pytest.approx((0.0099501 / 2 + 0.2828427 / 2) / 2, rel=1e-5)
-    one = dict(inference(Predicted(here[:1], there[:1]), EXAMPLES))
+    one = dict(inference_changes(Predicted(here[:1], there[:1]), EXAMPLES))
     assert one["logits_max_difference"].value == pytest.approx(0.04, rel=1e-5)
     assert np.isnan(one["logits_max_difference"][1:]).all()
     assert one["logits_relative_difference"].value == pytest.approx(0.0099501 / 2, rel=1e-5)
@@ -77,11 +77,11 @@ def test_inference_alone_is_measured_on_the_very_same_networks():
 
 
 def test_of_runs_that_part_the_first_epochs_are_averaged_and_the_others_counted():
-    (_, share, runs), (_, epoch, parted) = parting(np.array([2.0, np.nan, 4.0]))
+    (_, share, runs), (_, epoch, parted) = parting_epochs(np.array([2.0, np.nan, 4.0]))
     assert (share.value, runs, epoch.value, parted) == (2 / 3, 3, 3, 2)
     assert (share.low, share.high) == pytest.approx((0.2076596, 0.9385081), rel=1e-6)
     assert epoch.low == 1
-    (_, never, _), (_, none, parted) = parting(np.full(3, np.nan))
+    (_, never, _), (_, none, parted) = parting_epochs(np.full(3, np.nan))
     assert never.value == parted == 0
     assert np.isnan(none).all()
 
@@ -104,8 +104,8 @@ def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_dr
     assert len(three.pairs) == 6
     ways = {(pair.hardware, pair.other_hardware, pair.variant) for pair in three.exchanged}
     assert ways == {*found, *((other, one, variant) for one, other, variant in found)}
-    assert {"frameworks", "partings"} <= set(expected.collected(three))
-    assert expected.collected(three)["partings"] == "results/tiny/metrics/partings.csv"
+    assert {"frameworks", "partings"} <= set(expected.collected_files(three))
+    assert expected.collected_files(three)["partings"] == "results/tiny/metrics/partings.csv"
     (shown,) = (figure for figure in three.figures if figure.notebook == "framework_parts")
     assert (shown.name, shown.hardware) == ("framework_parts-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
     assert expected.metric_files(three, shown)["frameworks"] == [
@@ -133,7 +133,7 @@ def measured(tmp_path, make_run, make_dump):
         out = tmp_path / "frameworks.csv", tmp_path / "partings.csv"
         one, other, one_there, other_there = paths
         frameworks.measure(pair, one, one_there, here, other, other_there, there, out=out[0], out_partings=out[1])
-        return metric_files.read(out[0], FRAMEWORKS), metric_files.read(out[1], PARTINGS)
+        return metric_files.read_metrics(out[0], FRAMEWORKS), metric_files.read_metrics(out[1], PARTINGS)
 
     return measure
 
@@ -277,7 +277,7 @@ def measured_pair(tmp_path, make_run, make_dump):
             paths = make_dump(logits, name, diverged=diverged, draws=dict.fromkeys(DRAWN, draws))
             sides += [*paths, [make_run(seed) for seed in range(1, len(predicted) + 1)]]
         pair.measure(NAMES, tmp_path / "d.npz", *sides, out=tmp_path / "out.csv")
-        return metric_files.read(tmp_path / "out.csv", CROSS_TOOLING).set_index("metric")
+        return metric_files.read_metrics(tmp_path / "out.csv", CROSS_TOOLING).set_index("metric")
 
     return measure
 

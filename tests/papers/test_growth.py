@@ -26,7 +26,7 @@ def recorded(*weights, logits=((0.0, 1.0), (1.0, 0.0))):
 def test_ways_at_a_right_angle_are_the_root_of_two_apart_however_near_the_weights_are():
     start = [1000.0, 0.0, 0.0]
     one, other = recorded(start, [1000.0, 1.0, 0.0]), recorded(start, [1000.0, 0.0, 1.0])
-    found = growth.course(one, other, ["a"]).distances
+    found = growth.course_of_runs(one, other, ["a"]).distances
     assert found["movement"].tolist() == [0.0, pytest.approx(np.sqrt(2))]
     assert found["l2_unit"][1] == pytest.approx(np.sqrt(2) / 1000, rel=1e-5)
 
@@ -34,7 +34,7 @@ def test_ways_at_a_right_angle_are_the_root_of_two_apart_however_near_the_weight
 def test_a_moved_bit_that_no_gradient_reaches_has_not_parted():
     moved = of_distances(np.full(len(STEPS) - 1, 1e-9))
     still = Course(moved.steps, moved.distances | dict.fromkeys(("movement", "logits"), np.zeros(len(STEPS))))
-    rows = [row for row in growth.levels([still, still], 100) if row[0] == 800]
+    rows = [row for row in growth.levels_by_step([still, still], 100) if row[0] == 800]
     found = {name: (estimate.value, count) for _, name, estimate, count in rows}
     assert found == {
         "parted": (0, 2),
@@ -45,7 +45,7 @@ def test_a_moved_bit_that_no_gradient_reaches_has_not_parted():
 
 def test_distances_are_geometric_means_over_the_starts_that_part():
     some = [of_distances(np.full(len(STEPS) - 1, distance)) for distance in (1e-6, 1e-2, 0)]
-    rows = {name: (estimate, count) for step, name, estimate, count in growth.levels(some, 100) if step == 1}
+    rows = {name: (estimate, count) for step, name, estimate, count in growth.levels_by_step(some, 100) if step == 1}
     assert rows["parted"][0].value == pytest.approx(2 / 3)
     assert rows["l2_unit"][0].value == pytest.approx(1e-4)
     assert rows["l2_unit"][1] == 2
@@ -75,7 +75,7 @@ def recording(make_run):
             change(packs)
             parts["final"] |= packs
 
-        return runs.read(make_run(1, edit))
+        return runs.read_run(make_run(1, edit))
 
     return make
 
@@ -178,7 +178,7 @@ def measured(tmp_path, make_spec):
         names = dict.fromkeys(one[0] for one in of_runs)
         references = [[list(cell("cpu", name)), list(cell("cpu", "algo"))] for name in names if name != "algo"]
         growth.measure(*HOME, references, records, out=tmp_path / "growth.csv")
-        return metric_files.read(tmp_path / "growth.csv", GROWTH)
+        return metric_files.read_metrics(tmp_path / "growth.csv", GROWTH)
 
     return call
 

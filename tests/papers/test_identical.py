@@ -6,9 +6,9 @@ from scipy import stats
 
 from toolnoise.base import metric_files
 from toolnoise.papers.identical import metric as identical_runs
-from toolnoise.papers.identical.draw import levene, mann_whitney
-from toolnoise.papers.identical.draw import tests as compared
-from toolnoise.papers.identical.metric import CRITERIA, IDENTICAL, STATED, History, Weak, experiment
+from toolnoise.papers.identical.draw import comparisons_of_analysis as compared
+from toolnoise.papers.identical.draw import levene_pvalue, mann_whitney
+from toolnoise.papers.identical.metric import CRITERIA, IDENTICAL, STATED, History, Weak, experiment_columns
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 # Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.
@@ -36,11 +36,11 @@ def measured(criterion="best-accuracy", runs=range(4), **options):
 
 
 def identical(*given, **options):
-    return identical_runs.measured(*given, **options)[0]
+    return identical_runs.measure_identical_runs(*given, **options)[0]
 
 
 def each_run(*given, **options):
-    return identical_runs.measured(*given, **options)[1]
+    return identical_runs.measure_identical_runs(*given, **options)[1]
 
 
 def test_accuracy_is_its_range_sd_and_mean():
@@ -143,20 +143,20 @@ max_first_epoch_diff max_first_epoch min_first_epoch std_dev_first_epoch mean_fi
 def test_a_file_begins_with_the_columns_of_the_published_table(tmp_path, make_spec):
     assert " ".join(IDENTICAL).startswith(" ".join(PUBLISHED.split()))
     observed = {"versions": {"tensorflow": "2.21.0"}, "build": {"cuda_version": "12.5", "cudnn_version": "9"}}
-    about = experiment({"spec": make_spec("impl", 3).as_json(), "observed": observed})
+    about = experiment_columns({"spec": make_spec("impl", 3).as_json(), "observed": observed})
     cell = {"dataset": "digits", "hardware": "cpu", "variant": "impl", "n_missing": 0}
     for runs in ([], [1], range(4)):
         values = about | measured(runs=runs) | cell
         assert values.keys() == set(IDENTICAL)
-        metric_files.write(tmp_path / "identical.csv", IDENTICAL, [[values[name] for name in IDENTICAL]])
-        read = metric_files.read(tmp_path / "identical.csv", IDENTICAL).iloc[0]
+        metric_files.write_metrics(tmp_path / "identical.csv", IDENTICAL, [[values[name] for name in IDENTICAL]])
+        read = metric_files.read_metrics(tmp_path / "identical.csv", IDENTICAL).iloc[0]
         for name, value in values.items():
             np.testing.assert_equal(read[name], value)
 
 
 @pytest.mark.parametrize(("variant", "seed"), [("control", "1"), ("impl", "1"), ("algo_impl", "-1"), ("bit", "-1")])
 def test_fixed_seed_is_what_varies_by_the_implementation_at_most(make_spec, variant, seed):
-    found = experiment({"spec": make_spec(variant, 1).as_json(), "observed": {"versions": {"tensorflow": "2"}}})
+    found = experiment_columns({"spec": make_spec(variant, 1).as_json(), "observed": {"versions": {"tensorflow": "2"}}})
     assert found["random_seed"] == seed
     assert (found["backend"], found["network"], found["cuda_version"]) == ("tensorflow", "smallcnn", "")
 
@@ -217,7 +217,7 @@ def test_only_runs_that_count_and_have_converged_are_tested():
 
 def test_p_values_are_scipys_levene_around_medians_and_two_sided_mann_whitney():
     a, b = DRAWS.normal(size=16), 2 * DRAWS.normal(size=16) + 1
-    assert levene(a, b) == stats.levene(a, b).pvalue
+    assert levene_pvalue(a, b) == stats.levene(a, b).pvalue
     greater, less = (
         stats.mannwhitneyu(a, b, alternative=side, method="asymptotic").pvalue for side in ("greater", "less")
     )
@@ -227,4 +227,4 @@ def test_p_values_are_scipys_levene_around_medians_and_two_sided_mann_whitney():
         for one in compared([*runs(accuracy=a[:6]), *runs(hardware="h100", accuracy=b[:6])])
         if one.comparison == "toolings"
     )
-    assert (one.levene, one.mann_whitney) == (levene(a[:6], b[:6]), mann_whitney(a[:6], b[:6]))
+    assert (one.levene, one.mann_whitney) == (levene_pvalue(a[:6], b[:6]), mann_whitney(a[:6], b[:6]))

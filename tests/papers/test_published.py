@@ -19,7 +19,7 @@ from toolnoise.study import published
 # The published numbers, as they are read and what they say of each other
 
 
-NUMBERS = published.read()
+NUMBERS = published.read_published()
 
 
 def test_every_number_of_the_tables_is_there():

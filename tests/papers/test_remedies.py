@@ -9,7 +9,7 @@ from scipy import stats
 from toolnoise.base import arrays, metric_files
 from toolnoise.datasets.prepared import Split
 from toolnoise.papers import remedies as measures_remedies
-from toolnoise.papers.remedies import MEASURES, REMEDIES, measure_runs, reduction, variability_reduction
+from toolnoise.papers.remedies import MEASURES, REMEDIES, measure_runs, noise_reduction, variability_reduction
 from toolnoise.papers.remedy_dump import each_view
 from toolnoise.study import published
 from toolnoise.study.cells import Cell
@@ -18,7 +18,7 @@ from toolnoise.study.remedies import SETS
 # The score that Summers & Dinneen report without a formula, against their own table
 
 
-NUMBERS = published.read(published.REMEDIES)
+NUMBERS = published.read_published(published.REMEDIES)
 
 
 def table(item):
@@ -87,7 +87,7 @@ def by_dropping(pairs):
 
 
 def test_a_remedy_of_the_same_runs_loses_a_run_together_with_them():
-    found = reduction(measure_runs(SINGLE, LABELS), measure_runs(REMEDIED, LABELS), same_runs=True)
+    found = noise_reduction(measure_runs(SINGLE, LABELS), measure_runs(REMEDIED, LABELS), same_runs=True)
     assert found.value == pytest.approx(variability_reduction(plainly(SINGLE), plainly(REMEDIED)), rel=1e-6)
     assert 0.2 < found.value < 0.9
     error = by_dropping([(np.delete(SINGLE, run, 0), np.delete(REMEDIED, run, 0)) for run in range(7)])
@@ -97,7 +97,7 @@ def test_a_remedy_of_the_same_runs_loses_a_run_together_with_them():
 
 def test_of_other_runs_the_variances_add():
     few = REMEDIED[:5]
-    found = reduction(measure_runs(SINGLE, LABELS), measure_runs(few, LABELS), same_runs=False)
+    found = noise_reduction(measure_runs(SINGLE, LABELS), measure_runs(few, LABELS), same_runs=False)
     one = by_dropping([(np.delete(SINGLE, run, 0), few) for run in range(7)])
     other = by_dropping([(SINGLE, np.delete(few, run, 0)) for run in range(5)])
     assert found.value - found.low == pytest.approx(stats.t.ppf(0.975, 4) * np.hypot(one, other), rel=1e-5)
@@ -107,12 +107,12 @@ def test_there_is_a_reduction_of_runs_with_pairs_that_are_not_equal_and_an_inter
     single, remedied = measure_runs(SINGLE, LABELS), measure_runs(REMEDIED, LABELS)
     for few in (0, 1):
         none = measure_runs(SINGLE[:few], LABELS)
-        assert np.isnan(reduction(none, none, same_runs=True)).all()
-    two = reduction(measure_runs(SINGLE[:2], LABELS), measure_runs(REMEDIED[:2], LABELS), same_runs=True)
+        assert np.isnan(noise_reduction(none, none, same_runs=True)).all()
+    two = noise_reduction(measure_runs(SINGLE[:2], LABELS), measure_runs(REMEDIED[:2], LABELS), same_runs=True)
     assert np.isfinite(two.value) and np.isnan([two.low, two.high]).all()
     equal = measure_runs(np.repeat(SINGLE[:1], 7, axis=0), LABELS)
-    assert np.isnan(reduction(equal, remedied, same_runs=True)).all()
-    assert reduction(single, equal, same_runs=False).value == 1
+    assert np.isnan(noise_reduction(equal, remedied, same_runs=True)).all()
+    assert noise_reduction(single, equal, same_runs=False).value == 1
 
 
 # Sets of remedies
@@ -189,7 +189,7 @@ def measured(tmp_path, make_dump):
         others = [] if single is None else [make_dump(single, "other")[0]]
         read = tmp_path / "data.npz", *cell, dumps, others
         measures_remedies.measure(CELL, 0, *read, out=tmp_path / "out.csv")
-        rows = metric_files.read(tmp_path / "out.csv", REMEDIES)
+        rows = metric_files.read_metrics(tmp_path / "out.csv", REMEDIES)
         assert set(rows["group"]) == {"all"}
         assert {tuple(row[:4]) for row in rows.itertuples(index=False)} == {CELL}
         return {(row.remedy, row.metric): row for row in rows.itertuples(index=False)}
@@ -210,7 +210,7 @@ def test_every_remedy_has_the_measures_of_its_runs_and_its_reduction_against_the
         under = measure_runs(layers[KEPT], OF_CELL)
         assert rows[name, "churn"].value == pytest.approx(under.measures["churn"])
         assert rows[name, "accuracy_sd"].value == pytest.approx(under.measures["accuracy_sd"])
-        assert estimate(rows[name, "variability_reduction"]) == reduction(single, under, same_runs=True)
+        assert estimate(rows[name, "variability_reduction"]) == noise_reduction(single, under, same_runs=True)
 
 
 def test_a_diverged_run_is_missing_from_all(measured):
@@ -222,7 +222,7 @@ def test_other_runs_are_what_all_is_held_against_the_single_ones_too(measured):
     rows = measured(single=other)
     before = measure_runs(other, OF_CELL)
     for name, layers in (("single", LOGITS), ("flip", DUMPED[0])):
-        wanted = reduction(before, measure_runs(layers[KEPT], OF_CELL), same_runs=False)
+        wanted = noise_reduction(before, measure_runs(layers[KEPT], OF_CELL), same_runs=False)
         assert estimate(rows[name, "variability_reduction"]) == wanted
     assert rows["single", "churn"].value == pytest.approx(measure_runs(LOGITS[KEPT], OF_CELL).measures["churn"])
 

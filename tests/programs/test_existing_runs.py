@@ -58,7 +58,7 @@ def test_adopt_takes_each_outcome_as_it_is(saved, drawn):
     np.testing.assert_array_equal(left("labels"), words)
     np.testing.assert_array_equal(adopted("losses{seed}.npy", "losses", asked=LOSSES)("nll"), losses)
     np.testing.assert_array_equal(adopted("several{seed}.npy", "several", "truth.npy", VALUES)("predictions"), odds)
-    assert config.read("several.yaml")["models"]["runs"]["outcome"] == "values"
+    assert config.read_configuration("several.yaml")["models"]["runs"]["outcome"] == "values"
     # Of an archive its values, and not its labels.
     np.savez("p1.npz", predictions=odds, labels=truth.astype(float))
     np.testing.assert_array_equal(adopted("p{seed}.npz", "archive", "p1.npz", VALUES)("predictions"), odds)
@@ -134,7 +134,10 @@ def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch, refused)
     lines = [f"runs/wide/seed{seed}/preds.npy,wide,{seed},y.npy" for seed in (3, 5)]
     (folder / "table.csv").write_text("\n".join(["file,arm,seed,labels", *lines]) + "\n")
     existing_runs.adopt("table.csv", "tabled", None, existing_runs.Columns())
-    assert config.read("tabled.yaml")["models"]["wide"] == {"adopted": "adopted/tabled/wide", "outcome": "logits"}
+    assert config.read_configuration("tabled.yaml")["models"]["wide"] == {
+        "adopted": "adopted/tabled/wide",
+        "outcome": "logits",
+    }
     origin = json.loads((folder / "adopted/tabled/wide/3/origin.json").read_text())
     assert origin["adopted_from"] == "runs/wide/seed3/preds.npy"
     line = refused(existing_runs.adopt, "table.csv", "tabled", None, existing_runs.Columns())
@@ -147,7 +150,7 @@ def test_a_table_names_files_arms_and_seeds(existing_arms, monkeypatch, refused)
     # A name that YAML would change stands in quotes.
     (folder / "runs/plain net").rename(folder / "runs/yes")
     existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", "010", "y.npy", existing_runs.Columns())
-    study = config.read("010.yaml")
+    study = config.read_configuration("010.yaml")
     assert (study["study"], sorted(study["models"])) == ("010", ["wide", "yes"])
 
 
@@ -156,7 +159,7 @@ def test_seeds_that_a_study_cannot_have_are_numbered_in_their_order(here):
     (here / "export.csv").write_text("\n".join(["arm,seed,accuracy", *rows]) + "\n")
     said = existing_runs.adopt("export.csv", "mine", None, existing_runs.Columns(metrics=("accuracy",)))
     assert "Their seeds are numbered from 1 in their order" in said
-    assert [block["seeds"] for block in config.read("mine.yaml")["grid"]] == [[1, 2, 3], [2]]
+    assert [block["seeds"] for block in config.read_configuration("mine.yaml")["grid"]] == [[1, 2, 3], [2]]
     own = {
         f"{arm}/{number}": json.loads((here / f"adopted/mine/{arm}/{number}/origin.json").read_text())["seed"]
         for arm, number in (("a", 1), ("a", 2), ("a", 3), ("b", 2))
@@ -201,7 +204,7 @@ def test_a_name_that_is_no_name_writes_nothing(name, existing_arms, monkeypatch)
 
 
 def measured(folder):
-    rows = metric_files.read([folder / "results/mine/metrics/stability.csv"], STABILITY)
+    rows = metric_files.read_metrics([folder / "results/mine/metrics/stability.csv"], STABILITY)
     return {(row.model, row.metric): row.value for row in rows[rows["group"] == "all"].itertuples()}
 
 

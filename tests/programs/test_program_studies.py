@@ -53,9 +53,9 @@ def test_a_program_is_found_with_its_options(folder):
     mine = found.study["models"]["mine"]
     # A strange name stays one word.
     words = ["python", "fit 'it.py", "--seed", "{init}", "--data_seed", "{shuffle}", "--output-dir", "{out}"]
-    assert command_words.words(mine.pop("command")) == words
+    assert command_words.split_command(mine.pop("command")) == words
     assert mine == {"sources": ["init", "shuffle"], "deterministic": "--deterministic"}
-    assert [cell.variant for cell in grid.load("study.yaml").cells] == ["control", "impl", "algo", "algo_impl"]
+    assert [cell.variant for cell in grid.load_study("study.yaml").cells] == ["control", "impl", "algo", "algo_impl"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(fo
     (folder / "nets.py").write_text(f"{BUILDER}raise SystemExit('nothing is imported')\n")
     found = written()
     assert "Found nets:build." in found.said
-    study = grid.load("study.yaml")
+    study = grid.load_study("study.yaml")
     require_builders(study.config["models"], "study.yaml")
     assert study.datasets == ("digits",)
     assert [cell.variant for cell in study.cells] == ["control", "impl", "algo", "algo_impl"]
@@ -80,7 +80,7 @@ def test_a_builder_is_found_without_importing_it_and_its_study_can_be_planned(fo
     (folder / "study.yaml").unlink()
     (folder / "nets.py").write_text(BUILDER + BUILDER.replace("build", "wide"))
     assert list(written().study["models"]) == ["nets", "nets-wide"]
-    assert {cell.model for cell in grid.load("study.yaml").cells} == {"nets", "nets-wide"}
+    assert {cell.model for cell in grid.load_study("study.yaml").cells} == {"nets", "nets-wide"}
 
 
 def test_data_of_the_folder_are_found(folder):
@@ -133,7 +133,9 @@ def test_the_python_that_a_person_starts_is_recorded_unless_it_is_the_workflows(
 )
 def test_what_a_program_left_has_its_kind(name, array, make_run, refused):
     record = make_run(1, lambda parts: parts["final"].update({name: array}))
-    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(left_arrays.read_left_arrays, runs.read(record))
+    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(
+        left_arrays.read_left_arrays, runs.read_run(record)
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ def test_what_a_program_left_must_be_there(outcome, missing, make_run, refused):
         parts["record"]["spec"]["model"]["outcome"] = outcome
         parts["final"].update({f"{name}:": array for name, array in left.items() if name != missing})
 
-    run = runs.read(make_run(1, change))
+    run = runs.read_run(make_run(1, change))
     line = f"{run.folder / 'weights.npz'}: {missing}: no such array; what the training program left"
     assert refused(left_arrays.read_left_arrays, run) == line
 

@@ -300,7 +300,7 @@ def where_apart(tmp_path):
                 content(path)
             else:
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return differences.compare(*paths)
+        return differences.compare_files(*paths)
 
     return call
 

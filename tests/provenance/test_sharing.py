@@ -46,7 +46,7 @@ def part(small_study, folder, *kept):
 
 def known(folder):
     root = folder / "results/small"
-    return grid.load(root / "study.json"), root
+    return grid.load_study(root / "study.json"), root
 
 
 def export(folder, out):
@@ -84,7 +84,7 @@ def members(path):
 
 
 def pack(path, some):
-    archive.pack(path, (archive.Member(name, len(data), iter([data])) for name, data in some.items()))
+    archive.write_archive(path, (archive.Member(name, len(data), iter([data])) for name, data in some.items()))
     return path
 
 
@@ -194,7 +194,7 @@ def test_a_study_is_told_by_its_file_and_its_folder_by_the_archive(
     monkeypatch.chdir(here)
     path = here / "results/small/study.json"
     narrow = json.loads(path.read_text()) | {"only": ["cpu"], "figures": ["table2"]}
-    files.write_json(path, config.narrowed(narrow, "study"))
+    files.write_json(path, config.narrow_to_toolings(narrow, "study"))
     assert "--study selects another form of it" in refused_by_verb("import", whole.archive)
     said = printed_by_verb("import", whole.archive, "--study", "study.yaml")
     assert said == "imported 2 runs, 1 dumps of predictions\n"
@@ -360,7 +360,7 @@ def test_if_one_file_cannot_be_placed_none_is(whole, here, take, refused_by_verb
     assert snapshot(here) == before
     blocked.unlink()
     take(whole.archive)
-    assert statements.read(stale).verb == "train"
+    assert statements.read_statement(stale).verb == "train"
 
 
 def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, refused, tmp_path):
@@ -432,13 +432,13 @@ def packed(tmp_path):
 
 
 def read(path):
-    with archive.opened(path) as (folder,):
+    with archive.opened_results(path) as (folder,):
         return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
 
 
 def test_an_archive_is_unpacked_for_as_long_as_it_is_read(packed, room):
     path = packed(PLAIN, "results/mine/metrics/runs.csv")
-    with archive.opened(path, path / "metrics", room) as (folder, inside, other):
+    with archive.opened_results(path, path / "metrics", room) as (folder, inside, other):
         assert (folder / "study.json").read_text() == "{}"
         assert inside == folder / "metrics"
         assert other == room

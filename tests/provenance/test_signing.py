@@ -67,9 +67,9 @@ def fingerprint(keys, name):
 
 def test_the_root_is_signed_and_says_what_it_said_and_nothing_else_is_changed(results, root, sign, keys):
     others = {path: path.read_bytes() for path in results.rglob("*.json") if path != root}
-    content, statement = root.read_bytes(), statements.read(root)
+    content, statement = root.read_bytes(), statements.read_statement(root)
     assert sign() == [root]
-    assert statements.read(root) == statement
+    assert statements.read_statement(root) == statement
     assert base64.b64decode(json.loads(root.read_text())["payload"]) == content
     assert check(keys, root) == ""
     signed = root.read_bytes()
@@ -206,5 +206,5 @@ def test_a_pipe_in_the_place_of_a_key_is_one_line(results, keys, refused, tmp_pa
 def test_what_was_read_before_is_what_must_be_signed(root, sign, keys):
     sign()
     study = tree.load_study(root.parents[1])
-    files.write_json(root, statements.read(root)._replace(verb="report").as_json())
+    files.write_json(root, statements.read_statement(root)._replace(verb="report").as_json())
     assert signing.signature_check(keys / "ann.pub")(study) == "changed since it was read"

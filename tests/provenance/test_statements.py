@@ -15,7 +15,7 @@ from forging import GONE, change
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.base.printing import escaped
+from toolnoise.base.printing import make_printable
 from toolnoise.base.program import ROOT
 from toolnoise.checks import rebuild
 from toolnoise.provenance import audit, recorder, repository, statements, tree
@@ -60,13 +60,13 @@ def path(tmp_path):
 
 
 def test_what_is_written_is_read(path):
-    assert statements.read(path) == STATEMENT
+    assert statements.read_statement(path) == STATEMENT
     resumed = {"after_epochs": [3], "checkpoint_sha256": "a" * 64}
     chain = {"results/s/statements/study.json.intoto.json": "b" * 64}
     about = {"command": ("count", "--dataset", "d"), "unrepeatable": "it is a time", "counted": "c" * 64}
     statement = STATEMENT._replace(process="warm", resumed=resumed, chain=chain, **about)
     files.write_json(path, statement.as_json())
-    assert statements.read(path) == statement
+    assert statements.read_statement(path) == statement
 
 
 @pytest.mark.parametrize(("resumed_after", "stated"), [([2, 5], [2, 5]), ([], None)], ids=["resumed", "refused"])
@@ -76,7 +76,7 @@ def test_a_run_states_the_checkpoint_that_it_resumed_from_and_none_that_it_refus
     monkeypatch.chdir(tmp_path)
     Path("1.npz").write_bytes(b"weights")
     files.write_json("run.json", {"resumed_after": resumed_after})
-    recorder.run(
+    recorder.record_job(
         recorder.Job(
             "train",
             {},
@@ -91,7 +91,7 @@ def test_a_run_states_the_checkpoint_that_it_resumed_from_and_none_that_it_refus
         ),
         "cold",
     )
-    made = statements.read("out.json.intoto.json")
+    made = statements.read_statement("out.json.intoto.json")
     digest = hashlib.sha256(b"weights").hexdigest()
     assert made.resumed == (stated and {"after_epochs": stated, "checkpoint_sha256": digest})
     assert made.command == ("train", "--record", "out.json")
@@ -152,7 +152,7 @@ def test_what_is_no_statement_is_one_line(way, value, path, refused):
     about = json.loads(path.read_text())
     change(about, way.split(), value)
     path.write_text(json.dumps(about))
-    assert refused(statements.read, path).startswith(f"{path}: ")
+    assert refused(statements.read_statement, path).startswith(f"{path}: ")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_statement_that_two_readers_could_understand_differently_is_one_line(s
     if signed:
         text = json.dumps(Envelope(text.encode()).as_json())
     path.write_text(text)
-    assert refused(statements.read, path).startswith(f"{path}: damaged or truncated (")
+    assert refused(statements.read_statement, path).startswith(f"{path}: damaged or truncated (")
 
 
 # The statements of a study's results, read as a tree
@@ -208,7 +208,7 @@ def test_any_name_is_only_a_name(name, root):
     one = tree.load_study(root)
     assert one.artifacts[f"metrics/{name}"] == 0
     assert one.producer(f"results/tiny/metrics/{name}").path == "statements/odd.intoto.json"
-    line = escaped(name)
+    line = make_printable(name)
     assert line.splitlines() == [line]
     assert line.encode()
     assert line.isprintable()
@@ -233,7 +233,7 @@ def test_a_folder_that_may_not_be_read_is_told(folder, root, monkeypatch):
         return listed(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    (found,) = tree.load(root.parent).trees
+    (found,) = tree.load_results(root.parent).trees
     assert "is a folder that cannot be read (no permission)" in found.strange.values()
 
 
@@ -263,10 +263,10 @@ def jobs():
 
 
 def test_a_sample_takes_each_stage_then_goes_on_in_turns_without_what_cannot_be_repeated(jobs):
-    found = [job.kind for job in rebuild.sampled(jobs, 11, 0)]
+    found = [job.kind for job in rebuild.sample_jobs(jobs, 11, 0)]
     assert found[:7] == ["train with noise", "render", "measure", "predict", "train", "prepare", "count"]
     assert found[7:] == ["train with noise", "measure", "train", "train with noise"]
-    assert sorted(rebuild.sampled(jobs, 1000, 0)) == sorted(jobs[:-1])
+    assert sorted(rebuild.sample_jobs(jobs, 1000, 0)) == sorted(jobs[:-1])
 
 
 GATE, RUNS, OWN = (
@@ -315,7 +315,7 @@ def folder(tmp_path, monkeypatch):
     who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     for asked in (("init",), ("add", "."), (*who, "commit", "-m", "one")):
         subprocess.run(["git", *asked], cwd=tmp_path, check=True, capture_output=True)
-    forget = repository.commit.cache_clear
+    forget = repository.head_commit.cache_clear
     forget()
     yield tmp_path
     forget()
@@ -353,7 +353,7 @@ def stated_of_commit(made_by):
     dependencies = (Artifact("repository", made_by.sha, kind=COMMIT),) if made_by.sha else ()
     made = Statement("count", (Artifact("x", "0" * 64, 1),), dependencies, {}, {}, NOON, NOON, {}, made_by.changes)
     written = made.as_json()
-    return written, statements.opened(Envelope(json.dumps(written).encode()), "x")
+    return written, statements.open_statement(Envelope(json.dumps(written).encode()), "x")
 
 
 def found(statement):
@@ -362,17 +362,17 @@ def found(statement):
 
 
 def test_a_clean_tree_a_changed_one_and_none_are_told(folder):
-    clean = repository.commit()
+    clean = repository.head_commit()
     assert (len(clean.sha), clean.changes, clean.why) == (40, None, "")
     assert found(stated_of_commit(clean)[1]) == []
-    repository.commit.cache_clear()
+    repository.head_commit.cache_clear()
     (folder / "code.py").write_text("x = 2\n")
-    changed = repository.commit()
+    changed = repository.head_commit()
     assert (changed.sha, len(changed.changes)) == (clean.sha, 64)
     assert found(stated_of_commit(changed)[1]) == []
     (folder / ".git").rename(folder / "gone")
-    repository.commit.cache_clear()
-    assert repository.commit() is None
+    repository.head_commit.cache_clear()
+    assert repository.head_commit() is None
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
@@ -381,7 +381,7 @@ def test_where_git_does_not_answer_the_changes_are_unknown_said_once_and_never_c
 ):
     with monkeypatch.context() as broken_here:
         fault(folder, broken_here)
-        commit = repository.commit()
+        commit = repository.head_commit()
         assert (commit.changes, bool(commit.sha)) == (UNKNOWN, fault is broken)
         assert FAULTS[fault] in commit.why
         repository.refresh()
@@ -399,7 +399,7 @@ def test_where_git_does_not_answer_the_changes_are_unknown_said_once_and_never_c
         assert found(elsewhere) == [f"cannot be checked, because git does not answer here ({commit.why})"]
     # Where git answers, and where there is no repository at all.
     for here in (repository.Commit(commit.sha or "0" * 40, None), None):
-        monkeypatch.setattr(repository, "commit", lambda here=here: here)
+        monkeypatch.setattr(repository, "head_commit", lambda here=here: here)
         (what,) = found(read)
         assert what.endswith("with unknown changes")
 
@@ -411,5 +411,5 @@ def test_a_git_that_is_killed_gives_no_answer_and_ends_the_job(tmp_path_factory,
     (tools / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tools), prepend=":")
     with pytest.raises(BadInput, match="git was killed by SIGTERM; type the same command again"):
-        repository.commit()
-    assert repository.commit.cache_info().currsize == 0
+        repository.head_commit()
+    assert repository.head_commit.cache_info().currsize == 0

@@ -145,7 +145,7 @@ BAD_FILES = {
 def test_a_file_that_is_no_configuration_is_one_line(text, found, tmp_path, refused):
     path = tmp_path / "my.yaml"
     path.write_text(text)
-    line = refused(grid.load, path)
+    line = refused(grid.load_study, path)
     assert line.startswith(f"{path}: ")
     assert found.lower() in line.lower()
 
@@ -170,7 +170,7 @@ def test_the_same_text_in_quotes_is_text(tmp_path):
     texts = [*CHANGED, "1e3", "+.5", "null", "true"]
     path.write_text("".join(f"- {text!r}\n" for text in texts))
     assert config.read_yaml(path) == texts
-    path.write_text(strict_yaml.dump(texts))
+    path.write_text(strict_yaml.dump_yaml(texts))
     assert config.read_yaml(path) == yaml.safe_load(path.read_text()) == texts
 
 
@@ -198,8 +198,8 @@ def test_a_file_that_cannot_be_read_is_one_line(content, tmp_path, refused):
     path = tmp_path / "my.yaml"
     if content:
         path.write_bytes(content)
-    assert refused(grid.load, path).startswith(f"{path}: cannot be read (")
-    assert refused(grid.load, tmp_path).startswith(f"{tmp_path}: cannot be read (")
+    assert refused(grid.load_study, path).startswith(f"{path}: cannot be read (")
+    assert refused(grid.load_study, tmp_path).startswith(f"{tmp_path}: cannot be read (")
 
 
 def test_merging_entries_repeats_no_key(tmp_path):
@@ -211,7 +211,7 @@ def test_merging_entries_repeats_no_key(tmp_path):
         + "threads: 2}, third: {<<: *second, threads: 3, isa: sse41}}\n"
         + "recipes: {digits: {<<: {crop: 3}, flip: true}}\n"
     )
-    assert config.read(path)["hardware"]["third"]["threads"] == 3
+    assert config.read_configuration(path)["hardware"]["third"]["threads"] == 3
 
 
 def test_what_is_resolved_resolves_to_itself_and_what_was_written_is_left_alone(written):
@@ -226,7 +226,7 @@ def test_what_is_resolved_resolves_to_itself_and_what_was_written_is_left_alone(
 def test_a_number_of_a_kept_study_is_read_as_it_was_written(rate, written, tmp_path):
     put(written, "recipes.digits.learning_rate", rate)
     files.write_json(tmp_path / "study.json", config.resolve(written, "one.yaml"))
-    found = config.read(tmp_path / "study.json")["recipes"]["digits"]["learning_rate"]
+    found = config.read_configuration(tmp_path / "study.json")["recipes"]["digits"]["learning_rate"]
     assert (found, type(found)) == (rate, float)
 
 
@@ -253,14 +253,16 @@ def schema_keys(rules, path=""):
     """Every key of the schema: its path, its name and its rules."""
     for name, rule in rules.get("properties", {}).items():
         if "$ref" in rule:
-            rule = config.schema()["$defs"][rule["$ref"].rpartition("/")[2]]
+            rule = config.study_schema()["$defs"][rule["$ref"].rpartition("/")[2]]
         yield f"{path}{name}", name, rule
         for inner in (rule.get("items"), rule.get("additionalProperties")):
             if isinstance(inner, dict) and "$ref" in inner:
-                yield from schema_keys(config.schema()["$defs"][inner["$ref"].rpartition("/")[2]], f"{path}{name}.")
+                yield from schema_keys(
+                    config.study_schema()["$defs"][inner["$ref"].rpartition("/")[2]], f"{path}{name}."
+                )
 
 
-KEYS = list(schema_keys(config.schema()))
+KEYS = list(schema_keys(config.study_schema()))
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from official_formats import encoded, packed
 
 from toolnoise.base import arrays, errors, files
 from toolnoise.datasets import archives, fetching, preparation, sources
-from toolnoise.datasets.archives import opened
+from toolnoise.datasets.archives import opened_archive
 from toolnoise.study import config
 
 FILES = {"b/two.txt": b"two" * 300, "b/one.txt": b"one", "a/three.txt": b"", "four.txt": b"4" * 700}
@@ -50,7 +50,7 @@ def write_zip(path, files):
 
 
 def read(path):
-    with opened(path) as members:
+    with opened_archive(path) as members:
         return list(members.items())
 
 
@@ -134,8 +134,8 @@ def test_a_packed_file_that_would_fill_the_disk_is_one_line(pack, tmp_path, refu
     path = tmp_path / "data.tar.gz"
     path.write_bytes(pack(bytes(10**6)))
     wanted = "unpacks to [0-9]+ bytes or more; at most [0-9]+: 1000, or 20 times its packed size"
-    assert re.search(wanted, refused(lambda: archives.opened(path).__enter__()))
-    assert re.search(wanted, refused(lambda: archives.unpacked(path)))
+    assert re.search(wanted, refused(lambda: archives.opened_archive(path).__enter__()))
+    assert re.search(wanted, refused(lambda: archives.unpack_gzip(path)))
 
 
 GENERATOR = np.random.default_rng(5)
@@ -474,7 +474,7 @@ def test_published_files_that_only_a_person_can_get_are_named_with_their_places_
     (tmp_path / "data/celeba/list_attr_celeba.txt").touch()
     for _ in "12":
         for name in ("celeba", "cifar10", "digits"):
-            sources.require_own(name, config.registered("datasets")[name], "study.yaml")
+            sources.require_own(name, config.registry_entries("datasets")[name], "study.yaml")
     assert capsys.readouterr().err == (
         "toolnoise: warning: celeba: no data/celeba/img_align_celeba.zip, no data/celeba/list_eval_partition.txt: "
         "get it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html\n"

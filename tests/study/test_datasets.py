@@ -259,7 +259,7 @@ def test_parts_of_an_epoch_are_the_whole_epoch_in_its_order(steps_a_part, both, 
     batch = plan.order.shape[1]
     monkeypatch.setattr(streaming, "PART_BYTES", steps_a_part * batch * 4 * int(np.prod(SHAPE)))
     one, other = both
-    found = list(streaming.parts(other.train, plan))
+    found = list(streaming.parts_of_epoch(other.train, plan))
     assert [len(part.order) for *_, part in found[:-1]] == [min(steps_a_part, len(plan.order))] * (len(found) - 1)
     for name in ("offsets", "flips", "slots", "rates"):
         assert np.array_equal(np.concatenate([getattr(part, name) for *_, part in found]), getattr(plan, name))
@@ -302,7 +302,7 @@ SIDE = 24
 
 def drawn(law, sizes, seed=0):
     return originals.drawn_boxes(
-        law, np.asarray(sizes), lambda attempt: streams.key(seed, "augment", 0, "box", attempt)
+        law, np.asarray(sizes), lambda attempt: streams.stream_key(seed, "augment", 0, "box", attempt)
     )
 
 
@@ -339,7 +339,8 @@ def test_every_box_is_the_first_that_fits_of_an_image_s_own_attempts():
     generator = np.random.default_rng(3)
     sizes = np.concatenate([generator.integers(1, 12, (150, 2)), generator.integers(30, 700, (150, 2))])
     words = [
-        streams.raw(streams.key(0, "augment", 0, "box", attempt), 4 * 300).reshape(-1, 4) for attempt in range(100)
+        streams.raw_integers(streams.stream_key(0, "augment", 0, "box", attempt), 4 * 300).reshape(-1, 4)
+        for attempt in range(100)
     ]
     wanted = []
     for number, (height, width) in enumerate(sizes.tolist()):
@@ -376,7 +377,7 @@ def resized_in_words(pixels, box, side):
 @pytest.mark.parametrize("box", [(0, 0, 40, 31), (3, 5, 24, 24), (9, 2, 7, -20), (0, 0, 1, 1), (39, 30, 1, -1)])
 def test_a_box_is_resized_exactly(box):
     pixels = np.random.default_rng(5).integers(0, 256, (40, 31, 3), np.uint8)
-    found = originals.resized(pixels, np.array(box), SIDE)
+    found = originals.resize_box(pixels, np.array(box), SIDE)
     assert found.tobytes() == resized_in_words(pixels, box, SIDE).tobytes()
 
 
@@ -463,7 +464,7 @@ def test_a_streamed_part_has_the_planned_boxes_of_its_images(path, folder, make_
     wanted = np.stack(wanted) / np.float32(255)
     for size in (1, 1 << 30):
         monkeypatch.setattr(streaming, "PART_BYTES", size)
-        found = [(images, labels) for images, labels, _ in streaming.parts(train, plan)]
+        found = [(images, labels) for images, labels, _ in streaming.parts_of_epoch(train, plan)]
         assert len(found) == (len(plan.order) if size == 1 else 1)
         assert np.concatenate([images for images, _ in found]).tobytes() == wanted.tobytes()
         assert np.array_equal(np.concatenate([labels for _, labels in found]), train.targets[plan.order.ravel()])

@@ -29,17 +29,17 @@ def test_a_study_is_read_again_only_if_its_file_has_changed(tmp_path, monkeypatc
         written = {"study": name, "grid": [block | {"recipe": "short"}], "recipes": recipes}
         (folder / "study.json").write_text(json.dumps(written))
     monkeypatch.chdir(tmp_path)
-    first = grid.load("study.json")
-    assert grid.load("study.json") is first
+    first = grid.load_study("study.json")
+    assert grid.load_study("study.json") is first
     changed = (tmp_path / "study.json").read_text().replace('"seeds": 2', '"seeds": 12')
     (tmp_path / "study.json").write_text(changed)
-    assert len(grid.load("study.json").seeds[first.cells[0]]) == 12
+    assert len(grid.load_study("study.json").seeds[first.cells[0]]) == 12
     monkeypatch.chdir("elsewhere")
-    assert grid.load("study.json").name == "two"
+    assert grid.load_study("study.json").name == "two"
 
 
 def test_the_demo_has_the_runs_that_the_readme_says():
-    demo = grid.load(program.ROOT / "config.yaml")
+    demo = grid.load_study(program.ROOT / "config.yaml")
     assert sum(map(len, demo.seeds.values())) == 85
     draws = [tuple(10_000 * draw + run for run in (1, 2)) for draw in range(1, 7)]
     assert demo.seeds[Cell("smallcnn", "digits", "cpu-portable", "impl")] == sum(draws, ())
@@ -292,7 +292,7 @@ def test_a_figure_needs_what_it_shows_and_no_more(written, built):
     written["figures"] = ["noise_by_source", "across_toolings", "table4"]
     tiny = built(written)
     figures = {figure.name: expected.metric_files(tiny, figure) for figure in tiny.figures}
-    gates = {figure.name: expected.gates(tiny, figure) for figure in tiny.figures}
+    gates = {figure.name: expected.gate_files(tiny, figure) for figure in tiny.figures}
     stem = "results/tiny/metrics"
     on_cpu = figures["noise_by_source-cpu"]
     models = ("smallcnn", "smallcnn-bn")
@@ -318,7 +318,7 @@ def test_draws_repeat_what_a_variant_fixes_and_nothing_else(written, built):
     )
     cell = next(cell for cell in found.cells if cell.variant == "impl")
     spec = found.spec(cell, 20007)
-    replicates = {source: about["replicate"] for source, about in streams.keys(spec).items()}
+    replicates = {source: about["replicate"] for source, about in streams.keys_of_run(spec).items()}
     assert replicates == dict.fromkeys(("init", "shuffle", "augment", "dropout"), 2) | {"impl": 7, "bit": 0}
     assert "draw" not in found.spec(cell._replace(variant="algo"), 7).json
 
@@ -340,12 +340,12 @@ def test_control_uses_the_first_two_seeds_beside_other_variants(written, built):
 def test_a_resolved_study_has_the_runs_of_control_written_out(written, built, tmp_path):
     seeds, found = control(built, written, ["algo", "control"], seeds=5)
     assert found.config["grid"][0]["control_seeds"] == len(seeds) == 2
-    assert grid.build(config.resolve(found.config, "kept.json"), "kept.json") == found
+    assert grid.build_study(config.resolve(found.config, "kept.json"), "kept.json") == found
     # In an earlier version Control had every seed: results of it keep them.
     before = json.loads(json.dumps(found.config))
     del before["grid"][0]["control_seeds"]
     (tmp_path / "study.json").write_text(json.dumps(before))
-    kept = grid.load(tmp_path / "study.json")
+    kept = grid.load_study(tmp_path / "study.json")
     assert {len(seeds) for seeds in kept.seeds.values()} == {5}
 
 
@@ -382,11 +382,11 @@ def test_results_of_a_version_with_what_is_parked_are_read_if_they_did_without(w
     before["grid"][0] |= {"atlas": False}
     for name in ("study.json", "study.yaml"):
         (tmp_path / name).write_text(json.dumps(before))
-    assert grid.load(tmp_path / "study.json").seeds == built(written).seeds
-    assert "unknown key" in refused(grid.load, tmp_path / "study.yaml")
+    assert grid.load_study(tmp_path / "study.json").seeds == built(written).seeds
+    assert "unknown key" in refused(grid.load_study, tmp_path / "study.yaml")
     before["grid"][0] |= {"atlas": True}
     (tmp_path / "study.json").write_text(json.dumps(before))
-    assert "unknown key" in refused(grid.load, tmp_path / "study.json")
+    assert "unknown key" in refused(grid.load_study, tmp_path / "study.json")
 
 
 # The study of the whole paper: every run behind its tables and figures, under the paper's names
@@ -394,7 +394,7 @@ def test_results_of_a_version_with_what_is_parked_are_read_if_they_did_without(w
 
 @pytest.fixture(scope="module")
 def paper():
-    return grid.load(ROOT / "workflow/studies/paper.yaml")
+    return grid.load_study(ROOT / "workflow/studies/paper.yaml")
 
 
 GPUS = ("p100", "rtx5000", "v100")
@@ -431,7 +431,7 @@ def test_an_item_shows_exactly_the_papers_cells_and_control(paper, item):
 @pytest.mark.parametrize("name", ["paper", "authors"])
 def test_every_published_number_of_a_training_is_held_against_cells_with_as_many_runs(name, request):
     study = request.getfixturevalue(name)
-    numbers = [number for number in published.read() if number.model and number.dataset]
+    numbers = [number for number in published.read_published() if number.model and number.dataset]
     assert {number.model for number in numbers} == {"smallcnn", "smallcnn-bn", "resnet18", "resnet50-v15"}
     for number in numbers:
         cells = [cell for cell in study.cells if cell[:3] == number[1:4] and cell.variant in number.variants]
@@ -451,7 +451,7 @@ def test_every_item_of_the_paper_is_there_by_its_own_figures(paper):
 
 
 def test_todays_hardware_has_the_papers_tasks_recipes_and_runs_in_three_frameworks(paper):
-    modern = grid.load(ROOT / "workflow/studies/paper-modern.yaml")
+    modern = grid.load_study(ROOT / "workflow/studies/paper-modern.yaml")
 
     def trained(study):
         names = {(*cell.task, cell.variant): len(seeds) for cell, seeds in study.seeds.items()}
@@ -470,7 +470,7 @@ def test_todays_hardware_has_the_papers_tasks_recipes_and_runs_in_three_framewor
 
 @pytest.fixture(scope="module")
 def authors():
-    return grid.load(ROOT / "workflow/studies/authors.yaml")
+    return grid.load_study(ROOT / "workflow/studies/authors.yaml")
 
 
 def test_augmentation_varies_in_no_variant(authors):
@@ -481,7 +481,7 @@ def test_augmentation_varies_in_no_variant(authors):
 # The papers' recipes: REFERENCE's facts, reached through the families `paper` and `authors`
 
 
-KNOWN = config.registered("recipes")
+KNOWN = config.registry_entries("recipes")
 
 
 def recipe(family, model, dataset):

@@ -21,7 +21,7 @@ from toolnoise.base import arrays
 from toolnoise.base.program import ROOT
 from toolnoise.datasets import label_tables, preparation, prepared
 from toolnoise.datasets.readers import text
-from toolnoise.datasets.sources import sources
+from toolnoise.datasets.sources import sources_of
 
 GENERATOR = np.random.default_rng(11)
 
@@ -498,7 +498,7 @@ def test_a_list_of_words_is_the_vocabulary_and_a_file_of_the_data_set(tmp_path):
     assert names(raw, raw.train) == ["the", "?", "board", "<eos>"]
     fewer = of_two(tmp_path, "the old board\n", "a board the\n", length=1, most=1, **entry)
     assert fewer.classes == ["the", "<eos>", "?"]
-    assert [source["path"] for source in sources({"path": "a", **entry})] == ["a", str(tmp_path / "words")]
+    assert [source["path"] for source in sources_of({"path": "a", **entry})] == ["a", str(tmp_path / "words")]
 
 
 # Bad input.

@@ -119,7 +119,7 @@ def test_a_piece_ends_when_its_time_is_over_and_the_next_ones_do_what_is_left(pi
 def test_what_came_back_is_stated_by_the_commit_that_was_packed_and_snakemake_has_nothing_to_do(pieces, run):
     checkout, _ = pieces
     sha = run(checkout, "git", "rev-parse", "HEAD").stdout.strip()
-    stated = [statements.read(path) for path in (checkout / RESULTS / "statements").rglob("*.json")]
+    stated = [statements.read_statement(path) for path in (checkout / RESULTS / "statements").rglob("*.json")]
     assert {statement.verb for statement in stated} >= {"configure", "prepare", "train", "check-control", "measure"}
     for statement in stated:
         assert [one.sha256 for one in statement.dependencies if one.kind == statements.COMMIT] == [sha]
@@ -145,7 +145,7 @@ def test_the_queue_has_what_no_archive_of_evidence_shows(here, checkout, tmp_pat
     before = queued()
     assert before
     for words in (line for line in before if line[0] == "pack"):
-        hardware = studies.load(tree / words[2]).config["hardware"]
+        hardware = studies.load_study(tree / words[2]).config["hardware"]
         assert set(words[words.index("--only") + 1 : words.index("--until")]) <= set(hardware)
     (tree / "evidence").mkdir(exist_ok=True)
     (tree / f"evidence/{before[0][4]}.tar.xz").touch()
@@ -171,8 +171,8 @@ def gpu():
 
 def small_version(whole):
     """The content of a trial's study file: every block and variant of a study, in few runs of embedded data."""
-    recipes, hardware = (config.registered(name) | whole.get(name, {}) for name in ("recipes", "hardware"))
-    texts = {name for name, entry in config.registered("datasets").items() if of_text(entry)}
+    recipes, hardware = (config.registry_entries(name) | whole.get(name, {}) for name in ("recipes", "hardware"))
+    texts = {name for name, entry in config.registry_entries("datasets").items() if of_text(entry)}
 
     def on_cpu(tooling):
         return f"cpu-{hardware[tooling]['engine']}"

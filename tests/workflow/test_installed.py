@@ -195,7 +195,7 @@ def test_what_a_clone_has_made_is_up_to_date_clean_and_reported_for_the_installe
 ):
     # Equal code digests under equal names: else jobs would be planned, and results would be stale.
     shutil.copytree(small_study, folder, dirs_exist_ok=True)
-    program = "from toolnoise.base import program; print(program.snakefile())"
+    program = "from toolnoise.base import program; print(program.path_of_snakefile())"
     file = run(folder, installed / "python", "-c", program).stdout.strip()
     assert Path(file).is_relative_to(installed.parent)
     command = [installed / "python", "-m", "snakemake", "--snakefile", file, "--configfile", "study.yaml"]

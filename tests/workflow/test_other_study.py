@@ -26,7 +26,7 @@ def results(other_study):
 
 
 def test_runs_are_predicted_elsewhere_within_rounding_and_not_by_the_framework_that_trained_them(results):
-    rows = metric_files.read(results / "metrics/frameworks.csv", FRAMEWORKS)
+    rows = metric_files.read_metrics(results / "metrics/frameworks.csv", FRAMEWORKS)
     # Two replicates of equal bits are one run.
     assert set(zip(rows["interval"], rows["n_runs"], strict=True)) == {("examples", 1)}
     relative = rows[rows["metric"] == "logits_relative_difference"]
@@ -43,7 +43,7 @@ def test_runs_are_predicted_elsewhere_within_rounding_and_not_by_the_framework_t
 
 
 def test_where_and_when_they_part_is_told_of_every_tensor(results):
-    rows = metric_files.read(results / "metrics/partings.csv", PARTINGS)
+    rows = metric_files.read_metrics(results / "metrics/partings.csv", PARTINGS)
     parted = rows[rows["metric"] == "parted"].set_index("what")["value"]
     assert parted["any"] == 1
     assert {"conv1/kernel", "logits/bias", "train_loss", "test_accuracy"} <= set(parted.index)
@@ -52,7 +52,7 @@ def test_where_and_when_they_part_is_told_of_every_tensor(results):
 
 def test_remedies_are_those_of_the_block_and_of_snapshots(other_study, results):
     assert json.loads((results / f"remedies/{CELL}.json").read_text())["remedies"] == REMEDIED
-    rows = metric_files.read(results / "metrics/remedies.csv", REMEDIES)
+    rows = metric_files.read_metrics(results / "metrics/remedies.csv", REMEDIES)
     assert list(rows[rows["metric"] == "variability_reduction"]["remedy"]) == REMEDIED
     # A log has no bars.
     log = (other_study / f"logs/other/remedy/{CELL}.log").read_text()

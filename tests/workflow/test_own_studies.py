@@ -82,7 +82,7 @@ def copy(first, tmp_path):
 
 
 def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
-    rows = metric_files.read(first / "results/mine/metrics/stability.csv", STABILITY)
+    rows = metric_files.read_metrics(first / "results/mine/metrics/stability.csv", STABILITY)
     assert set(zip(rows["model"], rows["dataset"], strict=True)) == {("my-model", "my-data")}
     overall = rows[rows["group"] == "all"].set_index(["metric", "variant"])["value"]
     assert overall["accuracy_mean"].min() > 0.8
@@ -130,7 +130,7 @@ def without_times(folder, name):
     for kind, columns in (("identical", IDENTICAL), ("convergence", CONVERGENCE)):
         if f"/metrics/{kind}" in name:
             timed = [one for one in columns if any(part in one for part in TIMES) and not one.endswith(NUMBERS)]
-            return metric_files.read(folder / name, columns).drop(columns=timed).to_csv()
+            return metric_files.read_metrics(folder / name, columns).drop(columns=timed).to_csv()
     return (folder / name).read_bytes()
 
 
@@ -221,7 +221,9 @@ def test_equal_packages_give_equal_bits_in_two_environments_and_statements_name_
     rows = (apart / "results/apart/metrics/cross_tooling.csv").read_text()
     assert "smallcnn,digits,cpu,elsewhere,control,churn,all,0.0," in rows
     stated = apart / "results/apart/statements/runs/smallcnn/digits"
-    here, found = (statements.read(stated / f"{run.format(name)}.intoto.json") for name in ("cpu", "elsewhere"))
+    here, found = (
+        statements.read_statement(stated / f"{run.format(name)}.intoto.json") for name in ("cpu", "elsewhere")
+    )
     assert found.parameters["spec"]["hardware"]["environment"] == ENVIRONMENT
     assert found.process == "cold: its tooling has no template, or its command line is too long"
     assert "environment" not in here.parameters["spec"]["hardware"]
@@ -320,12 +322,12 @@ def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(finished
     # Those that show runs.
     shown = ["table2", "identical_runs", "noise_by_source", "per_class"]
     results = finished(tmp_path, diverging | {"figures": shown})
-    rows = metric_files.read(results / "metrics/stability.csv", STABILITY)
+    rows = metric_files.read_metrics(results / "metrics/stability.csv", STABILITY)
     assert (set(rows["n_runs"]), set(rows["n_missing"])) == ({0}, {2})
     # What is expected from sizes alone needs no run.
     measured = ~rows["metric"].str.contains("null|n_draws")
     assert rows[measured]["value"].isna().all()
-    runs = metric_files.read(results / "metrics/identical.csv", IDENTICAL)
+    runs = metric_files.read_metrics(results / "metrics/identical.csv", IDENTICAL)
     assert (set(runs["no_try"]), set(runs["n_missing"])) == ({0}, {2})
     for name in ("table2.md", "identical_runs.md", "noise_by_source-cpu.svg", "per_class-cpu-smallcnn-digits.svg"):
         assert (results / "figures" / name).stat().st_size > 0
@@ -422,7 +424,7 @@ def test_a_module_runs_to_its_page_and_to_a_report_and_is_a_study_like_any_other
     assert (tmp_path / "results/part/index.html").exists()
     again = whole({"noise": PART}, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr
-    command = [sys.executable, "-m", "snakemake", "--snakefile", program.snakefile(), "--dry-run"]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", program.path_of_snakefile(), "--dry-run"]
     alone = run(tmp_path, *command, "--configfile", "results/part/study.json")
     assert "Nothing to be done" in alone.stdout + alone.stderr
     audited = toolnoise(tmp_path, "audit", "--strict")
@@ -541,7 +543,7 @@ def stacked(study, model, tooling, variant):
 
 
 def values(study, file, columns, model, tooling, variant):
-    rows = metric_files.read([study / f"metrics/{file}.csv"], columns)
+    rows = metric_files.read_metrics([study / f"metrics/{file}.csv"], columns)
     chosen = (rows["model"] == model) & (rows["hardware"] == tooling) & (rows["variant"] == variant)
     return rows[chosen]
 

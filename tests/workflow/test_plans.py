@@ -205,7 +205,7 @@ def called(every_kind_of_job):
     found = []
     for job in every_kind_of_job["jobs"]:
         if job["words"]:
-            options = vars(cli.parsed(job["words"]))
+            options = vars(cli.parse_options(job["words"]))
             function = job_code.function_of(options["verb"])
             files = {name: options[name] if options[name] is not None else () for name in function.files}
             found.append((job, options["verb"], job_commands.parameters_of(function, options), files))
@@ -237,7 +237,7 @@ def test_a_rule_gives_every_option_of_its_verb(every_kind_of_job):
         for verb in re.findall(r"toolnoise ([\w-]+)", rule["command"] or ""):
             if verb in job_code.JOBS:
                 given = set(re.findall(r" (--[\w-]+) ", rule["command"]))
-                lacking |= {(verb, option) for option in job_commands.verb(verb).arguments.keys() - given}
+                lacking |= {(verb, option) for option in job_commands.verb_of_job(verb).arguments.keys() - given}
     # Only profiles are of images and steps, and of no data set; only what is exchanged was trained elsewhere.
     assert {option for _, option in lacking} == {"--dataset", "--images", "--steps", "--trained-on"}
     assert {verb for verb, option in lacking if option == "--dataset"} == {"profile"}
@@ -248,12 +248,12 @@ def test_the_command_of_a_job_has_its_parameters_and_its_rule_their_code(called,
     """What is pasted from `snakemake --printshellcmds` is what the audit expects statements to say."""
     # Where the module of an own model lies.
     monkeypatch.chdir(every_kind_of_job["folder"])
-    expected = {job.outputs[0]: job for job in expected_jobs(grid.load("study.yaml"))}
+    expected = {job.outputs[0]: job for job in expected_jobs(grid.load_study("study.yaml"))}
     assert {job.verb for job in expected.values()} == {*job_code.JOBS, "configure"}
     for job, verb, parameters, _ in called:
         wanted = expected.pop(job["outputs"][0])
         assert (verb, as_json(parameters)) == (wanted.verb, as_json(wanted.parameters)), job["words"]
-        assert job["code"] == job_code.digest(verb, parameters), job["words"]
+        assert job["code"] == job_code.digest_of_job(verb, parameters), job["words"]
         assert sorted(job["outputs"][:-1]) == sorted(wanted.outputs), job["words"]
         for path in wanted.outputs:
             # A notebook that was executed is nobody's input.
@@ -331,7 +331,7 @@ def planned_with(dry_run):
 def test_a_profile_plans_the_papers_runs_on_its_gpus_and_the_items_that_these_can_make(profile, planned_with):
     listed = planned_with(profile)
     trained = Counter(tuple(output[0].split("/")[3:8]) for rule, output, _ in listed if rule == "train_run")
-    seeds = grid.load(ROOT / "workflow/studies/paper.yaml").seeds
+    seeds = grid.load_study(ROOT / "workflow/studies/paper.yaml").seeds
     here = {cell: runs for cell, runs in seeds.items() if cell.hardware in PLANNED.get(profile, ())}
     assert set(trained) == {(*cell, str(seed)) for cell, runs in here.items() for seed in runs}
     assert set(trained.values()) <= {1}

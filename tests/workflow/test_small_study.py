@@ -31,7 +31,7 @@ KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
 @pytest.fixture(scope="module")
 def overall(small_study):
     """The values over all examples by cell and metric."""
-    rows = metric_files.read(small_study / "results/small/metrics/stability.csv", STABILITY)
+    rows = metric_files.read_metrics(small_study / "results/small/metrics/stability.csv", STABILITY)
     rows = rows[rows["group"] == "all"]
     return {(tuple(row[:4]), row.metric): row.value for row in rows.itertuples(index=False)}
 
@@ -44,7 +44,7 @@ def test_control_has_exactly_no_noise_and_every_other_variant_has_some_and_two_t
         else:
             assert overall[cell, "l2_unit"] > 0, cell
             assert cell[3] == "impl" or overall[cell, "churn"] > 0, cell
-    rows = metric_files.read(small_study / "results/small/metrics/cross_tooling.csv", CROSS_TOOLING)
+    rows = metric_files.read_metrics(small_study / "results/small/metrics/cross_tooling.csv", CROSS_TOOLING)
     assert set(rows["variant"]) == {"control"}
     assert rows.set_index("metric")["value"]["l2_unit"] > 0
 
@@ -172,7 +172,7 @@ def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, plan)
 # tests/provenance/test_audit.py finds that every file has a statement with its digest.
 def test_every_statement_names_its_code_and_what_it_read_and_data_come_from_a_package(small_study):
     found = (small_study / "results/small/statements").rglob(f"*{statements.SUFFIX}")
-    stated = [statements.read(path) for path in found]
+    stated = [statements.read_statement(path) for path in found]
     for statement in stated:
         assert any(one.kind == statements.CODE for one in statement.dependencies)
         assert statement.inputs or statement.verb in ("prepare", "configure")
@@ -211,7 +211,7 @@ def test_a_report_has_every_figure_with_its_caption_and_is_the_only_new_file(cop
     # Besides them there is the caption of the metric files.
     found = captions(report)
     assert len(found) == len(KINDS) + 1
-    assert {study_page.plain(figure_kinds.caption_in(kind, "small")) for kind in KINDS} < found
+    assert {study_page.plain_caption(figure_kinds.caption_in(kind, "small")) for kind in KINDS} < found
     categories = {figure_kinds.KINDS[kind].category for kind in KINDS} | {"5 Metric files"}
     assert json.loads(re.search(r"var categories = (\{.*?\});?$", report, re.MULTILINE)[1]).keys() == categories
 
@@ -272,7 +272,7 @@ def test_a_job_that_is_done_again_says_the_same_but_for_times_and_no_secret(comm
         path = folder / "results/small/statements/data/digits.npz.intoto.json"
         assert "secret" not in path.read_text()
         # NumPy computes by it.
-        assert statements.read(path).observed["variables"]["OMP_NUM_THREADS"] == "1"
+        assert statements.read_statement(path).observed["variables"]["OMP_NUM_THREADS"] == "1"
         said.append(json.loads(path.read_text()))
         del said[-1]["predicate"]["runDetails"]["metadata"]
     assert said[0] == said[1]
@@ -323,7 +323,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused_and_nothing_is_stated(
     copied, command_for, monkeypatch, refused_by_verb
 ):
     monkeypatch.chdir(copied)
-    perform, data = job_code.perform, copied / "results/small/data/digits.npz"
+    perform, data = job_code.perform_job, copied / "results/small/data/digits.npz"
     stated = copied / f"results/small/statements/{MEASURED}.intoto.json"
     stated.unlink()
 
@@ -332,7 +332,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused_and_nothing_is_stated(
         data.write_bytes(data.read_bytes())
         return observed
 
-    monkeypatch.setattr(job_code, "perform", changing)
+    monkeypatch.setattr(job_code, "perform_job", changing)
     assert "results/small/data/digits.npz: changed while it was read" in refused_by_verb(*command_for(MEASURED))
     assert not stated.exists()
 
@@ -353,7 +353,7 @@ def test_a_checkpoint_stays_until_the_statement_is_written(copied, command_for, 
     assert done.returncode == 0, done.stderr
     assert "training starts over" in done.stdout + done.stderr
     assert not kept.exists()
-    assert not statements.read(statement).resumed
+    assert not statements.read_statement(statement).resumed
 
 
 def test_without_its_environment_a_job_ends_in_one_line(command_for, toolnoise, refusal, tmp_path):

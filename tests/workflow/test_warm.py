@@ -23,7 +23,7 @@ COUNTS = "metrics/data/digits.csv"
 
 def how(output):
     """How the process of the job started that wrote this file first."""
-    return statements.read(statements.path_for(output)).process
+    return statements.read_statement(statements.path_for(output)).process
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def count(small_study, command_for, toolnoise, tmp_path):
 def test_a_study_starts_warm_but_for_the_first_run_of_each_control_cell(small_study):
     found = {}
     for path in (small_study / "results/small/statements").rglob("*.json"):
-        one = statements.read(path)
+        one = statements.read_statement(path)
         found.setdefault(one.process, set()).add(str(path.parent.relative_to(small_study / "results/small/statements")))
     first = {f"runs/{cell}/control/1" for cell in (CELL, f"{CELL}-eigen", "smallcnn-bn/digits/cpu")}
     # The study itself is no job.
@@ -77,7 +77,7 @@ def test_a_job_with_threads_or_that_is_to_be_is_cold_and_jobs_share_no_variables
     assert count(**{START: "cold"}) == "cold: its rule asks for it"
     for variables in ({"SLURM_JOB_ID": "1"}, {"SLURM_JOB_PARTITION": "long"}, {}):
         assert count(**variables) == "warm"
-        assert statements.read(statements.path_for(tmp_path / "counts.csv")).observed["slurm"] == variables
+        assert statements.read_statement(statements.path_for(tmp_path / "counts.csv")).observed["slurm"] == variables
 
 
 @pytest.mark.parametrize("changed", ["workflow/toolnoise/datasets/label_tables.py", "resources/models.yaml"])

@@ -29,7 +29,7 @@ from toolnoise.warm import template
 IS_MODULE = internals.is_module(workflow)
 IS_DRY_RUN = internals.is_dry_run(workflow)
 CONFIGFILES, CONFIG_WORDS = internals.configuration_given(workflow)
-DEFAULT = internals.snakefile(workflow) if IS_MODULE else "config.yaml"
+DEFAULT = internals.started_snakefile(workflow) if IS_MODULE else "config.yaml"
 FILE = os.path.realpath(CONFIGFILES[-1]) if CONFIGFILES else DEFAULT
 
 # Snakemake reads 010 as 8, and 1e-3 in a file as text. Reading the files again finds the values as written.
@@ -50,7 +50,7 @@ for content in contents:
 
 
 with errors_in_one_line():
-    study = grid.build(configuration.resolve(config, FILE), FILE)
+    study = grid.build_study(configuration.resolve(config, FILE), FILE)
     require_builders(study.config["models"], FILE)
 
 
@@ -63,7 +63,7 @@ layout = SimpleNamespace(**{name: in_study(value) for name, value in vars(patter
 METRIC = {kind: in_study(metric.pattern) for kind, metric in expected.METRICS.items()}
 
 # The metrics of the whole study, and its figures by name.
-COLLECTED = expected.collected(study)
+COLLECTED = expected.collected_files(study)
 FIGURES = {figure.name: figure for figure in study.figures}
 
 # A job runs `toolnoise` from Snakemake's own environment, activated or not. With --sdm conda, the job's environment is
@@ -92,7 +92,7 @@ def among(names):
 
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9_+-]*"
-BUILT = among(cell.model for cell in places.built(study))
+BUILT = among(cell.model for cell in places.built_places(study))
 PROGRAMS = among(cell.model for cell in places.of_programs(study))
 
 
@@ -164,8 +164,8 @@ def code_digest(verb, **names):
     """The digest of a job's code, including the code that its spec, its notebook or its kind of metric names."""
     if "hardware" in names:
         cell = Cell(names["model"], names["dataset"], names["hardware"], "control")
-        return job_code.digest(verb, {"spec": study.spec(cell, 1).as_json()})
-    return job_code.digest(verb, names)
+        return job_code.digest_of_job(verb, {"spec": study.spec(cell, 1).as_json()})
+    return job_code.digest_of_job(verb, names)
 
 
 def code_of(verb):
@@ -194,19 +194,19 @@ def data_at(wildcards):
 
 
 def threads_of(wildcards):
-    return entries.cores(tooling_at(wildcards), data_at(wildcards))
+    return entries.cores_of_tooling(tooling_at(wildcards), data_at(wildcards))
 
 
 def memory(wildcards, attempt):
-    return entries.memory(data_at(wildcards)) * attempt
+    return entries.memory_of_dataset(data_at(wildcards)) * attempt
 
 
 def of_tooling(need):
-    return lambda wildcards: entries.needs(tooling_at(wildcards))[need]
+    return lambda wildcards: entries.scheduler_needs(tooling_at(wildcards))[need]
 
 
 # A cluster's profile maps these resources to the site. Jobs set only resources that some tooling of the study needs.
-OF_TOOLINGS = [entries.needs(tooling).items() for tooling in study.config["hardware"].values()]
+OF_TOOLINGS = [entries.scheduler_needs(tooling).items() for tooling in study.config["hardware"].values()]
 NEEDED = dict.fromkeys(need for needs in OF_TOOLINGS for need, value in needs if value)
 ON_TOOLING = {"mem_mb": memory} | {need: of_tooling(need) for need in NEEDED}
 

@@ -50,7 +50,7 @@ rule prepare_data:
     log:
         in_study("logs/{study}/prepare/{dataset}.log"),
     wildcard_constraints:
-        dataset=among(place.dataset for place in places.prepared(study)),
+        dataset=among(place.dataset for place in places.prepared_places(study)),
     conda:
         ENVIRONMENT
     threads: lambda wildcards: entries.preparing_cores(data_at(wildcards))
@@ -60,7 +60,7 @@ rule prepare_data:
         runtime=lambda wildcards, attempt: 24 * 60 * attempt,
     params:
         data=lambda wildcards: values_as_text(data_set(wildcards)["entry"]),
-        code=lambda wildcards: job_code.digest("prepare", data_set(wildcards)),
+        code=lambda wildcards: job_code.digest_of_job("prepare", data_set(wildcards)),
     shell:
         "toolnoise prepare --dataset {wildcards.dataset:q} --entry {params.data:q} --threads {threads}"
         " --out {output.data:q} >{log:q} 2>&1"

@@ -25,7 +25,7 @@ rule render_figure:
         ENVIRONMENT
     params:
         notebook=notebook_of,
-        shown=lambda wildcards: values_as_text(notebook_values.values(study, figure_at(wildcards))),
+        shown=lambda wildcards: values_as_text(notebook_values.notebook_values(study, figure_at(wildcards))),
         # A digest, not an input: touching a notebook changes nothing.
         code=lambda wildcards: code_digest("render", notebook=notebook_of(wildcards)),
         caption=lambda wildcards: figure_kinds.caption_in(notebook_of(wildcards), study.name),
@@ -72,7 +72,7 @@ rule metrics:
     """The metric files of the whole study, and the verdicts on claims."""
     input:
         layout.STUDY,
-        expected.summaries(study),
+        expected.summary_files(study),
 
 
 rule figures:

@@ -13,11 +13,11 @@ def own_files(wildcards):
     if not (IS_MODULE or os.path.exists(study.path(layout.SOURCES, dataset=wildcards.dataset))):
         with errors_in_one_line():
             sources.require_own(wildcards.dataset, entry, FILE)
-    return [source["path"] for source in sources.sources(entry) if sources.is_own(source)]
+    return [source["path"] for source in sources.sources_of(entry) if sources.is_own(source)]
 
 
 def fetched(wildcards):
-    return study.path(layout.SOURCES, dataset=wildcards.dataset) if sources.sources(data_at(wildcards)) else []
+    return study.path(layout.SOURCES, dataset=wildcards.dataset) if sources.sources_of(data_at(wildcards)) else []
 
 
 def first_outcome(wildcards):
@@ -116,7 +116,7 @@ def profile_part(part):
 
 
 def code_of_profile(wildcards):
-    return job_code.digest("profile", parameters_at.profile(study, profile_at(wildcards)))
+    return job_code.digest_of_job("profile", parameters_at.profile(study, profile_at(wildcards)))
 
 
 # Figures and tables.
@@ -165,4 +165,4 @@ def files_of_item(item):
 
 
 # What the page and the report show.
-SHOWN = [*expected.summaries(study), *files_of(study.figures)]
+SHOWN = [*expected.summary_files(study), *files_of(study.figures)]

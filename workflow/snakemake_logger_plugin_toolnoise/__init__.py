@@ -19,7 +19,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from toolnoise.base.files import require_plain
-from toolnoise.base.printing import escaped, span
+from toolnoise.base.printing import make_printable, span_text
 
 # Networks that are built here, existing training programs, and runs that were there before.
 RUN_RULES = ("train_run", "run_program", "adopt_run")
@@ -108,7 +108,7 @@ class LogHandler(LogHandlerBase):
         """A line with the place of the job that started last, as far as it fits into the terminal."""
         job = next(reversed(self.started), None)
         place = self.places.get(job) or self.rules.get(job, "") if job is not None else ""
-        return escaped(f"{line}: {place}" if place else line)[: shutil.get_terminal_size().columns - 1]
+        return make_printable(f"{line}: {place}" if place else line)[: shutil.get_terminal_size().columns - 1]
 
     def _show_failure(self, record: LogRecord) -> None:
         self.started.pop(record.jobid, None)
@@ -124,7 +124,7 @@ class LogHandler(LogHandlerBase):
     def _print(self, text: str) -> None:
         start = "\r\033[K" if self.stream.isatty() else ""
         # A log may have signs that a terminal obeys.
-        print(start + escaped(text, "\n\t"), file=self.stream, flush=True)
+        print(start + make_printable(text, "\n\t"), file=self.stream, flush=True)
 
 
 def log_tail(path: Path) -> str:
@@ -158,7 +158,7 @@ def progress_line(planned: Counter[str], done: Counter[str], seconds: dict[str, 
             (count - done[rule]) * (sum(seconds[rule]) / len(seconds[rule]) if seconds.get(rule) else typical)
             for rule, count in planned.items()
         )
-        parts.append(f"about {span(left / at_once)} left")
+        parts.append(f"about {span_text(left / at_once)} left")
     return ", ".join(parts)
 
 

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from toolnoise import __version__
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.base.printing import OUTPUT, plainly
+from toolnoise.base.printing import OUTPUT, printing_plainly
 from toolnoise.commands.verb import Verb
 
 WIDEST = 100  # columns of the help
@@ -66,21 +66,21 @@ class _Layout(argparse.RawDescriptionHelpFormatter):
 
 def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
     """Run one verb; a job's statement says how its process started."""
-    with plainly(), errors_in_one_line(), _closed_output():
-        options = parsed(arguments)
+    with printing_plainly(), errors_in_one_line(), _closed_output():
+        options = parse_options(arguments)
         options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
         options.run(options)
 
 
-def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of a command line; without a verb, print the help and end."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    asked = verbs(*arguments[:1])
+    asked = declared_verbs(*arguments[:1])
     if arguments and not arguments[0].startswith("-") and arguments[0] not in asked:
         near = difflib.get_close_matches(arguments[0], list(asked), 1)
         meant = f"did you mean {near[0]}? " if near else ""
         raise BadInput("command line", "", f"no verb {arguments[0]!r}", f"{meant}see toolnoise --help")
-    whole, _ = parser(asked)
+    whole, _ = parser_of_verbs(asked)
     options, options.further = whole.parse_known_args(arguments)
     if options.further and not (options.verb and asked[options.verb].usage):
         whole.error(f"unrecognized arguments: {' '.join(options.further)}")
@@ -90,7 +90,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     return options
 
 
-def verbs(asked: str = "") -> dict[str, Verb]:
+def declared_verbs(asked: str = "") -> dict[str, Verb]:
     """The requested verb; all verbs for people if no verb has this name."""
     if asked in VERBS:
         return {asked: _declared(asked)}
@@ -100,7 +100,7 @@ def verbs(asked: str = "") -> dict[str, Verb]:
         # Imported here, because `check` needs only NumPy, and jobs need more.
         from toolnoise.commands import jobs
 
-        return {asked: jobs.verb(asked)}
+        return {asked: jobs.verb_of_job(asked)}
     return {name: _declared(name) for name in VERBS}
 
 
@@ -109,7 +109,7 @@ def _declared(name: str) -> Verb:
     return getattr(importlib.import_module(module), function)
 
 
-def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:
+def parser_of_verbs(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:
     """The parser of a command line, and its action that has a parser for each verb."""
     whole = _Parser(
         "toolnoise",

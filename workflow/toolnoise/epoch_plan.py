@@ -11,7 +11,7 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import replicate
+from toolnoise.base.noise_sources import replicate_of
 from toolnoise.base.spec import Spec
 
 # The value of `last_batch` in a recipe that fills the batch with the first examples of the next pass over the data.
@@ -54,14 +54,14 @@ class Plan(NamedTuple):
         return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in arrays)).hexdigest()
 
 
-def cycles(recipe: Mapping[str, Any]) -> int:
+def count_cycles(recipe: Mapping[str, Any]) -> int:
     """The number of cosine cycles; one in a recipe that is older than this setting."""
     return recipe.get("cycles", 1)
 
 
 def cycle_length(recipe: Mapping[str, Any]) -> int:
     """The number of epochs of a cycle."""
-    return recipe["epochs"] // cycles(recipe)
+    return recipe["epochs"] // count_cycles(recipe)
 
 
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
@@ -83,7 +83,7 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any
     steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
 
     def stream(source: str, *what: str | int) -> int:
-        return streams.key(spec.study_seed, source, replicate(source, spec), *what)
+        return streams.stream_key(spec.study_seed, source, replicate_of(source, spec), *what)
 
     def drawn(number: int) -> tuple[np.ndarray, ...]:
         """The order of a pass over the data, and the offsets, the flip and the box of each example in it."""
@@ -107,11 +107,11 @@ def plan_epoch(spec: Spec, examples: int, epoch: int, margin: int = 0, draw: Any
         slots = np.tile(np.arange(seen[0].shape[1]), (len(seen[0]), 1))
         if spec.varies("impl") and spec.hardware.impl_noise == "reduction-order":
             # The same examples in another order: the same gradient on paper, but its sum is rounded differently.
-            keys = streams.raw(stream("impl", epoch, *what), slots.size).reshape(slots.shape)
+            keys = streams.raw_integers(stream("impl", epoch, *what), slots.size).reshape(slots.shape)
             slots = np.argsort(keys, axis=1, kind="stable")
             seen = [part[np.arange(len(slots))[:, np.newaxis], slots] for part in seen]
         order, offsets, flips, *boxes = seen
-        dropout = streams.words(stream("dropout"))
+        dropout = streams.key_as_words(stream("dropout"))
         return Plan(order, offsets, flips, slots.astype(np.uint32), dropout, rates, boxes=boxes[0] if boxes else None)
 
     if recipe.get("last_batch") == REPEATED:
@@ -135,7 +135,7 @@ def trained_on(spec: Spec, examples: int) -> np.ndarray:
     """
     if not spec.varies("data"):
         return np.arange(examples, dtype=np.int32)
-    stream = streams.key(spec.study_seed, "data", replicate("data", spec), "bootstrap")
+    stream = streams.stream_key(spec.study_seed, "data", replicate_of("data", spec), "bootstrap")
     return streams.integers(stream, (examples,), examples)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.base.noise_sources import SOURCES, drawn_sources, replicate
+from toolnoise.base.noise_sources import SOURCES, drawn_sources, replicate_of
 from toolnoise.base.spec import Spec
 
 # Coefficients of P and Q, highest power first. Among the standard normals within two standard deviations, a share |v|
@@ -29,16 +29,16 @@ BLOCK = 1 << 15
 ANALYSIS = "analysis"
 
 
-def keys(spec: Spec) -> dict[str, dict[str, int | str]]:
+def keys_of_run(spec: Spec) -> dict[str, dict[str, int | str]]:
     """The replicate of each source in the run of a spec, and the key of all streams of that source."""
-    drawn_for = {source: replicate(source, spec) for source in drawn_sources(spec)}
+    drawn_for = {source: replicate_of(source, spec) for source in drawn_sources(spec)}
     return {
-        source: {"replicate": number, "key": f"{key(spec.study_seed, source, number):032x}"}
+        source: {"replicate": number, "key": f"{stream_key(spec.study_seed, source, number):032x}"}
         for source, number in drawn_for.items()
     }
 
 
-def key(study_seed: int, source: str, replicate: int, *what: str | int) -> int:
+def stream_key(study_seed: int, source: str, replicate: int, *what: str | int) -> int:
     """The 128-bit key of one stream; `what` names the draw within the source, such as a layer or an epoch."""
     if source not in (*SOURCES, ANALYSIS):
         raise ValueError(f"unknown source {source!r}")
@@ -46,14 +46,14 @@ def key(study_seed: int, source: str, replicate: int, *what: str | int) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "little")
 
 
-def raw(stream: int, count: int) -> np.ndarray:
+def raw_integers(stream: int, count: int) -> np.ndarray:
     """The first `count` 64-bit integers of a stream."""
     return np.random.Philox(key=stream).random_raw(count)
 
 
 def uniform(stream: int, shape: tuple[int, ...]) -> np.ndarray:
     """float32 in [0, 1): the 24 highest bits, so that every value is exact."""
-    high = raw(stream, int(np.prod(shape))) >> np.uint64(40)
+    high = raw_integers(stream, int(np.prod(shape))) >> np.uint64(40)
     return (high.astype(np.float32) * np.float32(2**-24)).reshape(shape)
 
 
@@ -73,15 +73,15 @@ def truncated_normal(stream: int, shape: tuple[int, ...]) -> np.ndarray:
 
 def integers(stream: int, shape: tuple[int, ...], bound: int) -> np.ndarray:
     """int32 in [0, bound), from 32 bits each; the bias of this method is negligible for the bounds used here."""
-    return below(raw(stream, int(np.prod(shape))), bound).reshape(shape)
+    return below(raw_integers(stream, int(np.prod(shape))), bound).reshape(shape)
 
 
 def permutation(stream: int, length: int) -> np.ndarray:
     """int32 order of `range(length)`: the order that sorts as many 64-bit integers."""
-    return np.argsort(raw(stream, length), kind="stable").astype(np.int32)
+    return np.argsort(raw_integers(stream, length), kind="stable").astype(np.int32)
 
 
-def words(stream: int) -> np.ndarray:
+def key_as_words(stream: int) -> np.ndarray:
     """A key as four uint32, for hashes that run on a device."""
     return np.array([stream >> shift & 0xFFFFFFFF for shift in (0, 32, 64, 96)], np.uint32)
 

@@ -89,17 +89,17 @@ def pixels():
 
 def count_models(study_file, _data, out):
     """Every model of the registry as it is built, without numbers for its weights: size, names, initialisers."""
-    loaded = grid.load(study_file)
+    loaded = grid.load_study(study_file)
     network.start_engine(loaded.spec(loaded.cells[0], 1))
     import keras
 
     found = {}
     with keras.StatelessScope(initialize_variables=False):
-        for name, entry in config.registered("models").items():
+        for name, entry in config.registry_entries("models").items():
             entry = {"name": name, **entry}
             found[name] = [described(entry, *task) for task in TASKS.get(name, [((224, 224, 3), 1000)])]
-        pooled = {"name": "resnet18", **config.registered("models")["resnet18"], "options": {"pool_size": 4}}
-        bottlenecks = {"name": "resnet50-v15", **config.registered("models")["resnet50-v15"]}
+        pooled = {"name": "resnet18", **config.registry_entries("models")["resnet18"], "options": {"pool_size": 4}}
+        bottlenecks = {"name": "resnet50-v15", **config.registry_entries("models")["resnet50-v15"]}
         model = network._builder(bottlenecks)((64, 64, 3), 10, **bottlenecks["options"])
         block = [
             layer for layer in model.layers if layer.name.startswith("stage2_block1") and hasattr(layer, "strides")
@@ -119,7 +119,7 @@ def called(model, images):
 def watch_layers(study_file, data_file, out):
     """What the engine says of the layers of a model, and what they give of images, asked for in several ways."""
     keras_engine.EVALUATION_BATCH = 7
-    loaded = grid.load(study_file)
+    loaded = grid.load_study(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file)
     some = data.test.chosen(np.array([2, 3, 5, 7, 11, 13, 17, 19, 23]))
@@ -151,7 +151,7 @@ def watch_layers(study_file, data_file, out):
 
 def smooth_activations(study_file, _data_file, out):
     """What the activations give of equally spaced numbers."""
-    loaded = grid.load(study_file)
+    loaded = grid.load_study(study_file)
     network.start_engine(loaded.spec(loaded.cells[0], 1))
     from keras import ops
 
@@ -178,13 +178,16 @@ OPTIONS = {
 
 def language(study_file, _data, out, *names):
     """Of each network its random weights and the logits that it gives, with a token changed, too."""
-    loaded = grid.load(study_file)
+    loaded = grid.load_study(study_file)
     engine, _ = network.start_engine(loaded.spec(loaded.cells[0], 1))
     found = {"changed_at": np.array(CHANGED)}
     for name in names:
-        entry = {"name": name, **config.registered("models")[name]}
+        entry = {"name": name, **config.registry_entries("models")[name]}
         engine.build(
-            network.checked(network._builder(entry), entry, (LENGTH, CLASSES)), OPTIONS[name], (LENGTH,), CLASSES
+            network.checked_builder(network._builder(entry), entry, (LENGTH, CLASSES)),
+            OPTIONS[name],
+            (LENGTH,),
+            CLASSES,
         )
         numbers = np.random.Generator(np.random.Philox(5))
         tokens = numbers.integers(0, CLASSES, (BATCH, LENGTH), dtype=np.int32)

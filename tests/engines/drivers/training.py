@@ -22,7 +22,7 @@ from toolnoise.training import checkpoints, loop, network
 
 def opened(study_file, data_file, engine=None, **cell):
     """The engine of a study's first run, or of one of another variant, its spec and its data; `engine` has started."""
-    loaded = grid.load(study_file)
+    loaded = grid.load_study(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(**cell), 1)
     engine = engine or network.start_engine(spec)[0]
     return engine, spec, prepared.load(data_file, spec.recipe["normalise"])
@@ -148,7 +148,7 @@ def resume(study_file, data_file, out, before=None):
 
 def stream(study_file, _data_file, _last, streamed_file, *part_bytes):
     """Train one run on streamed data in a folder for each number of bytes: a part of so many (or a step) at a time."""
-    loaded = grid.load(study_file)
+    loaded = grid.load_study(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(variant="impl"), 1)
     # An engine starts once in a process.
     started = loop.start_engine(spec)

@@ -178,7 +178,7 @@ def drive(shim):
     started = []
 
     def start(folder):
-        study = grid.load(folder / f"results/{NAME}/study.json")
+        study = grid.load_study(folder / f"results/{NAME}/study.json")
         started.append(Driver(folder, shim, dict(study.spec(CELL, 1).hardware.json)))
         return started[-1]
 

@@ -57,9 +57,9 @@ def _become(case: dict, writing: int) -> NoReturn:
     below = Path(case["folder"], "results")
     places = [str(below), case.get("filler", ""), case.get("journal", "")]
     shim.faults_arm(*(place.encode() for place in places), case.get("at", 0), ACTIONS[case["fault"]])
-    code = template.performed(case["argv"])
+    code = template.perform_words(case["argv"])
     os.write(writing, shim.faults_done())
-    template.end(code)
+    template.end_process(code)
 
 
 def _ended(process: int, reading: int) -> tuple[int, str]:

@@ -20,7 +20,13 @@ from toolnoise.provenance.statements import path_for
 SCRIPTS = Path(sys.executable).parent
 RUN = [SCRIPTS / "toolnoise", "run"]
 SNAKEMAKE = [
-    *(SCRIPTS / "snakemake", "--workflow-profile", program.profile("default"), "--snakefile", program.snakefile()),
+    *(
+        SCRIPTS / "snakemake",
+        "--workflow-profile",
+        program.path_of_profile("default"),
+        "--snakefile",
+        program.path_of_snakefile(),
+    ),
     *("--configfile", "study.yaml"),
 ]
 # The first run of a Control cell starts cold, the second warm: its job is a process of a template's.

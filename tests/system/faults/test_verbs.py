@@ -28,7 +28,7 @@ def both(tmp_path_factory, prepared, write_study):
     """Two Snakemakes that make one study in one folder at once: the folder, and how they ended."""
     place = shutil.copytree(prepared, tmp_path_factory.mktemp("verbs"), dirs_exist_ok=True)
     write_study(place, study_of(RUNS))
-    command = [sys.executable, "-m", "snakemake", "--snakefile", program.snakefile(), "--directory", place]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", program.path_of_snakefile(), "--directory", place]
     command += ["--configfile", place / "study.yaml", "--cores", "2", "--workflow-profile", "none"]
     started = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in "12"]
     said = [one.communicate()[1] for one in started]

@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 
 from toolnoise import streams
 from toolnoise.api import values as inputs
-from toolnoise.api.values import POINTS, Result, in_percent, plain, row_of, rows_of
+from toolnoise.api.values import POINTS, Result, estimate_as_dict, in_percent, row_of, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import counted
 from toolnoise.comparison import arms as examples
@@ -24,7 +24,7 @@ from toolnoise.formulas import Row
 from toolnoise.formulas import churn as formula
 from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.outcomes import LOSSES, VALUES
-from toolnoise.formulas.outputs import kind
+from toolnoise.formulas.outputs import kind_of_scores
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats.jackknife import pairwise_jackknife
 
@@ -110,7 +110,7 @@ def compare_values(*arms: Any, labels: Any = None, losses: bool = False, paired:
     from toolnoise.comparison.sniff import kind_of_numbers
 
     _require_number(arms)
-    paths, kind = inputs.paths(arms[0]), LOSSES if losses else VALUES
+    paths, kind = inputs.paths_of_arm(arms[0]), LOSSES if losses else VALUES
     if paths is not None:
         kind = kind_of_numbers(paths, kind if losses else None) or kind
     if kind == LOSSES and labels is not None:
@@ -120,9 +120,9 @@ def compare_values(*arms: Any, labels: Any = None, losses: bool = False, paired:
     if kind == LOSSES:
         return _on_examples(arms, kind, None, paired=paired)
     if inputs.is_path(labels):
-        truth = label_files.numbers(str(labels))
+        truth = label_files.read_numbers(str(labels))
     else:
-        truth = label_files.numbers_of_array("labels", inputs.array("labels", labels))
+        truth = label_files.numbers_of_array("labels", inputs.as_array("labels", labels))
     return _on_examples(arms, kind, truth, paired=paired)
 
 
@@ -139,7 +139,7 @@ def compare_questions(
     from toolnoise.comparison.sniff import read_logs_of_arms
 
     _require_number(logs)
-    files = [inputs.paths(log) for log in logs]
+    files = [inputs.paths_of_arm(log) for log in logs]
     if None in files:
         raise BadArgument("LOGS", f"found {type(logs[files.index(None)]).__name__}", "a path, or a list of paths")
     arms = read_logs_of_arms([log for log in files if log], Asked(metric, cluster), paired=paired)
@@ -152,14 +152,14 @@ def compare_questions(
 def labels_of(labels: Any, first: Any = None) -> Truth:
     """The labels in a file or an array, or those of the first arm."""
     if inputs.is_path(labels):
-        return label_files.read(str(labels))
+        return label_files.read_labels(str(labels))
     if labels is not None:
-        return label_files.labels_of_array("labels", inputs.array("labels", labels))
-    if (paths := inputs.paths(first)) is not None:
+        return label_files.labels_of_array("labels", inputs.as_array("labels", labels))
+    if (paths := inputs.paths_of_arm(first)) is not None:
         return examples.labels_of(paths)
     # Right and wrong answers, run x N, need no labels; other arms are refused without labels.
     name = inputs.name_of_arm(0)
-    run = inputs.arrays(name, first)[0]
+    run = inputs.arrays_of_arm(name, first)[0]
     if run.ndim == 0 or run.dtype.kind not in "biu":
         allowed = "labels; or compare_runs, if these are metrics of runs"
         raise BadInput(name, "", f"found {run.dtype} of shape {run.shape}, and no labels", allowed)
@@ -168,9 +168,9 @@ def labels_of(labels: Any, first: Any = None) -> Truth:
 
 def arm_of(name: str, arm: Any, kind: str, truth: Truth | None) -> Arm:
     """The runs of an arm, from its files or arrays; `name` is its name for messages."""
-    if (paths := inputs.paths(arm)) is not None:
+    if (paths := inputs.paths_of_arm(arm)) is not None:
         return examples.read_arm(paths, kind, truth)
-    return examples.read_arrays(name, inputs.arrays(name, arm), kind, truth)
+    return examples.read_arrays(name, inputs.arrays_of_arm(name, arm), kind, truth)
 
 
 def _on_examples(arms: Sequence[Any], kind: str, truth: Truth | None, *, paired: bool) -> Result:
@@ -220,7 +220,7 @@ def churn(predictions: Any) -> Result:
     >>> tn.churn([[0, 1, 2, 0], [0, 1, 1, 0], [0, 2, 2, 0]])["churn"]["value"]
     0.3333333333333333
     """
-    arrays = inputs.arrays("predictions", predictions)
+    arrays = inputs.arrays_of_arm("predictions", predictions)
     if len(kinds := sorted({KINDS.get(array.dtype.kind, "numbers") for array in arrays})) > 1:
         raise BadInput("predictions", "", f"found {' beside '.join(kinds)}", "one of them in all runs")
     of_runs = [_classes(array, several=len(arrays) > 1) for array in arrays]
@@ -234,7 +234,7 @@ def churn(predictions: Any) -> Result:
     _, places = np.unique(predicted, return_inverse=True)
     found = pairwise_jackknife(formula.churn(places.reshape(runs, examples).astype(np.int64))).within(0, 1)
     text = f"churn {in_percent(found)}: the share of {examples} examples on which two of {runs} runs differ"
-    values = {"runs": runs, "examples": examples, "churn": plain(found)}
+    values = {"runs": runs, "examples": examples, "churn": estimate_as_dict(found)}
     return Result(text, values, [row_of("churn", "all", found)])
 
 
@@ -275,17 +275,17 @@ def noise(predictions: Any, labels: Any, *, seed: int = 0) -> Result:
     (0.921, 0.142)
     """
     of_all = labels_of(labels)
-    paths = inputs.paths(predictions) or []
+    paths = inputs.paths_of_arm(predictions) or []
     if len(paths) == 1:  # keep the scores of one file; the scores of many may not fit into memory together
         answers = examples.read_file(paths[0], PREDICTIONS, of_all)
     else:
         answers = arm_of("predictions", predictions, PREDICTIONS, of_all)
     if answers.kind == RIGHTS or of_all.answers is None or of_all.units > 1:
         raise BadInput("predictions", "", "found no class for each example", "classes or scores, and one label each")
-    rows = _measured(answers, of_all.answers, streams.key(seed, streams.ANALYSIS, 0, "noise"))
+    rows = _measured(answers, of_all.answers, streams.stream_key(seed, streams.ANALYSIS, 0, "noise"))
     by_group: dict[str, dict[str, Any]] = {}
     for metric, group, estimate in rows:
-        by_group.setdefault(group, {})[metric] = plain(estimate)
+        by_group.setdefault(group, {})[metric] = estimate_as_dict(estimate)
     whole = by_group.pop("all")
     values = {"runs": answers.runs, "examples": of_all.examples, **whole, "classes": by_group}
     return Result(_text(rows, answers.runs, of_all), values, [row_of(*row) for row in rows])
@@ -309,7 +309,7 @@ def _measured(answers: Arm, labels: np.ndarray, stream: int) -> list[Row]:
 
 def _logits(scores: np.ndarray) -> np.ndarray:
     """Scores as logits; if a run has probabilities, all runs as log-probabilities, which can be correlated."""
-    kinds = [kind(run) for run in scores]
+    kinds = [kind_of_scores(run) for run in scores]
     if "probabilities" not in kinds:
         return scores
     scores = scores.astype(np.result_type(scores, np.float32), copy=False)

@@ -12,7 +12,7 @@ from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import decisions
 from toolnoise.comparison import keep as rules
 from toolnoise.comparison.metric_runs import read_runs, require_own_sessions
-from toolnoise.comparison.naming import directed, require_directions
+from toolnoise.comparison.naming import require_directions, with_directions
 from toolnoise.stats.significance import LEVEL, POWER
 
 
@@ -53,13 +53,13 @@ def plan(
             raise BadArgument("metric", "given without pilot", "the tables of the pilot")
         tables = [table for of_arm in inputs.metric_tables(arms) for table in of_arm]
         runs = read_runs([[table] for table in tables], asked, arms_are="or one")
-        spread = decisions.spread_of_runs(runs, inputs.called(tables), inputs.texts(arm))
+        spread = decisions.spread_of_runs(runs, inputs.name_for_messages(tables), inputs.as_texts(arm))
     else:
         _refuse(of_tables, "is for tables, found without metric")
-        paths = inputs.paths(pilot)
+        paths = inputs.paths_of_arm(pilot)
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
-        spread = decisions.spread_of(paths, inputs.texts(arm), None if sd is None else float(sd), sd_runs)
+        spread = decisions.spread_of(paths, inputs.as_texts(arm), None if sd is None else float(sd), sd_runs)
     # One number or several, also from NumPy.
     gains = [] if gain is None else np.atleast_1d(gain).tolist()
     values = decisions.plan(spread, gains, level, power)
@@ -107,13 +107,13 @@ def gate(
     asked = inputs.asked_of_tables(metric, session=session, lower=lower, higher=higher)
     tables = inputs.metric_tables([new, reference])
     of_both = [read_runs([table], asked, arms_are="in files") for table in tables]
-    files = list(map(inputs.called, tables))
+    files = list(map(inputs.name_for_messages, tables))
     further, known = map(decisions.values_of, of_both, files)
     (direction,) = of_both[0].metrics
     if one_sided:
         require_directions([direction])
     worse = None if not one_sided else "higher" if direction.lower else "lower"
-    values = decisions.gated(known, further, metric, level=level, worse=worse, files=(files[1], files[0]))
+    values = decisions.gate_runs(known, further, metric, level=level, worse=worse, files=(files[1], files[0]))
     if one_sided:
         values["verdict"] += f"; {direction.better}"
     return Verdict(values["verdict"], values, rows_of(values), passed=values["passes"])
@@ -141,7 +141,7 @@ def keep(
     'drop'
     """
     require_own_sessions(metric, session)
-    (direction,) = metrics = directed((metric,), () if lower else None, () if higher else None)
+    (direction,) = metrics = with_directions((metric,), () if lower else None, () if higher else None)
     require_directions(metrics)
     rule = rules.STRICT if strict else rules.RULE
     if inputs.is_path(table):

@@ -55,16 +55,16 @@ def check(
     resumes = bool(resume or resume_command or stop_at)
     output, metric, vary = ([one] if isinstance(one, str) else list(one) for one in (output, metric, vary))
     places = [checkpoint] if isinstance(checkpoint, str) else list(checkpoint)
-    wanted = trial_runs.wanted(output, metric, places)
-    asked = reproducibility.command(words, sources, deterministic, limit, wanted)
-    worlds = other_settings.worlds(world)
+    wanted = trial_runs.parse_wanted(output, metric, places)
+    asked = reproducibility.parse_command(words, sources, deterministic, limit, wanted)
+    worlds = other_settings.numbers_of_processes(world)
     asked = asked._replace(
-        words=other_settings.torchrun(asked.words, worlds[0]) if worlds else asked.words,
-        asked=other_settings.asked(asked.words, vary, worlds, higher, without_draws),
+        words=other_settings.torchrun_command(asked.words, worlds[0]) if worlds else asked.words,
+        asked=other_settings.ways_asked_for(asked.words, vary, worlds, higher, without_draws),
         trace=trace,
     )
     if resumes:
-        asked = asked._replace(resume=reproducibility.resuming(asked.words, resume_command, stop_at))
+        asked = asked._replace(resume=reproducibility.parse_resuming(asked.words, resume_command, stop_at))
     with _folder(keep=keep) as place:
         try:
             checked = reproducibility.check(asked, place)
@@ -111,11 +111,11 @@ def read_results(path: str | Path) -> StudyResults:
     from toolnoise.provenance import archive
     from toolnoise.study import grid, layout
 
-    with archive.opened(Path(path)) as (folder,):
+    with archive.opened_results(Path(path)) as (folder,):
         kept = folder / Path(layout.STUDY).name if folder.is_dir() else folder
         if kept.name != Path(layout.STUDY).name or not kept.is_file():
             raise BadInput(path, "", "found no results of a study", WANTED)
-        study = grid.load(kept).lying_at(kept.parent)
+        study = grid.load_study(kept).lying_at(kept.parent)
         files = sorted((kept.parent / "metrics").glob("*.csv"))
         tables = {file.stem: _table(file) for file in files}
         values = summary.as_json(study)
@@ -128,5 +128,5 @@ def _table(file: Path) -> "pd.DataFrame":
 
     from toolnoise.base import metric_files
 
-    columns, rows = metric_files.table(file)
+    columns, rows = metric_files.columns_and_rows(file)
     return pd.DataFrame(rows, columns=list(columns))

@@ -33,7 +33,7 @@ def is_path(given: object) -> TypeGuard[str | Path]:
     return isinstance(given, str | os.PathLike)
 
 
-def paths(given: object) -> list[str] | None:
+def paths_of_arm(given: object) -> list[str] | None:
     """The paths of an arm given as one path or a list of paths; None for anything else."""
     several = [given] if is_path(given) else given
     if isinstance(several, list | tuple) and several and all(map(is_path, several)):
@@ -46,15 +46,15 @@ def name_of_arm(place: int) -> str:
     return f"arm {NAMES[place % len(NAMES)]}"
 
 
-def arrays(name: str, given: object) -> list[np.ndarray]:
+def arrays_of_arm(name: str, given: object) -> list[np.ndarray]:
     """The arrays of an arm: one of all its runs, or one per run from a list of arrays."""
     listed = list(given) if isinstance(given, list | tuple) else []
     # A list of numbers, or of lists of them, is one array.
     parts = listed if listed and not isinstance(listed[0], int | float | str | list | tuple) else [given]
-    return [array(name, part) for part in parts]
+    return [as_array(name, part) for part in parts]
 
 
-def array(name: str, given: Any) -> np.ndarray:
+def as_array(name: str, given: Any) -> np.ndarray:
     """A value of any library as a NumPy array; a tensor on a device is copied to the host."""
     # PyTorch: NumPy does not accept tensors with a gradient or on a GPU, and has no bfloat16.
     if hasattr(given, "detach") and hasattr(given, "cpu"):
@@ -89,12 +89,12 @@ def metric_tables(arms: Sequence[Any]) -> "list[list[str | Frame]]":
         raise BadArgument("ARMS", f"found {len(arms)}", f"a table, or one for each arm, at most {len(NAMES)}")
     tables: list[list[str | Frame]] = []
     for place, arm in enumerate(arms):
-        files = paths(arm)
+        files = paths_of_arm(arm)
         tables.append([*files] if files else [_table(name_of_arm(place), arm)])
     return tables
 
 
-def called(arm: "Sequence[str | Frame]") -> str:
+def name_for_messages(arm: "Sequence[str | Frame]") -> str:
     """The paths of an arm, or the name of its table, for messages."""
     return ", ".join(one if isinstance(one, str) else one.path for one in arm)
 
@@ -110,7 +110,7 @@ def _table(name: str, given: Any) -> "Frame":
     if isinstance(given, pd.Series) and any(index is not None for index in given.index.names):
         given = given.to_frame()
     if not isinstance(given, pd.DataFrame):
-        numbers = array(name, given)
+        numbers = as_array(name, given)
         if numbers.ndim != 1 or numbers.dtype.kind not in "fiu":
             what = f"found {numbers.dtype} of shape {numbers.shape}"
             raise BadInput(name, "", what, "with a metric: a path, a DataFrame, or one number a run")
@@ -130,7 +130,7 @@ def as_pandas(given: Any) -> Any:
     return pd.DataFrame(given.to_dict(as_series=False)) if hasattr(given, "write_csv") else given
 
 
-def texts(given: str | Sequence[str] | None) -> list[str]:
+def as_texts(given: str | Sequence[str] | None) -> list[str]:
     """One text or several as a list."""
     return [given] if isinstance(given, str) else list(given or ())
 
@@ -154,10 +154,10 @@ def asked_of_tables(
         raise BadArgument("last", "found best, too", "one of them")
     if paired and session not in (None, NONE):
         raise BadArgument("paired", "found session, too", "one of them: sessions in both arms are pairs")
-    metrics = tuple(dict.fromkeys(texts(metric)))
+    metrics = tuple(dict.fromkeys(as_texts(metric)))
     # An empty tuple means all metrics.
     ways = {"lower": lower, "higher": higher}
-    named = {way: () if of is True else tuple(texts(of)) if of else None for way, of in ways.items()}
+    named = {way: () if of is True else tuple(as_texts(of)) if of else None for way, of in ways.items()}
     for way, names in named.items():
         for name in names or ():
             if name not in metrics:
@@ -241,7 +241,7 @@ def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | 
     """Plot a row for each value, the first on top: a dot, and a line for its interval if it has one."""
     from matplotlib import pyplot  # slow to import
 
-    from toolnoise.comparison.compared_metrics import shortened
+    from toolnoise.comparison.compared_metrics import shorten_name
 
     shown = [row for row in rows if row["value"] is not None]
     if not shown:
@@ -255,7 +255,7 @@ def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | 
             axes.plot([row["low"], row["high"]], [place, place], color="tab:blue", linewidth=2)
         axes.plot(row["value"], place, "o", color="tab:blue")
     # Names come from users: they may be long, and are not formulas.
-    names = [shortened(" ".join(row["quantity"].split()), WIDEST) for row in shown]
+    names = [shorten_name(" ".join(row["quantity"].split()), WIDEST) for row in shown]
     axes.set_yticks(range(len(shown)), names, parse_math=False)
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
@@ -263,14 +263,14 @@ def draw_intervals(label: str, rows: Sequence[Mapping[str, Any]], axes: "Axes | 
     return axes
 
 
-def plain(estimate: "Estimate") -> dict[str, float | None]:
+def estimate_as_dict(estimate: "Estimate") -> dict[str, float | None]:
     """An estimate as a dictionary; None where it is undefined."""
     return {name: None if np.isnan(end) else float(end) for name, end in estimate._asdict().items()}
 
 
 def row_of(metric: str, group: str, estimate: "Estimate") -> Mapping[str, Any]:
     """A row of a table."""
-    return {"quantity": metric, "group": group, **plain(estimate)}
+    return {"quantity": metric, "group": group, **estimate_as_dict(estimate)}
 
 
 def in_percent(estimate: "Estimate", unit: str = " %") -> str:

@@ -37,10 +37,12 @@ def write_npz(
     Pairs are consumed one after the other, so a later array may be computed from the rows of an earlier one.
     """
     with replacing(path) as scratch, scratch.open("wb") as file:
-        pack(file, arrays)
+        pack_npz(file, arrays)
 
 
-def pack(file: IO[bytes], arrays: Mapping[str, np.ndarray | Rows] | Iterable[tuple[str, np.ndarray | Rows]]) -> None:
+def pack_npz(
+    file: IO[bytes], arrays: Mapping[str, np.ndarray | Rows] | Iterable[tuple[str, np.ndarray | Rows]]
+) -> None:
     """Write arrays as an .npz into an open file, from its current position."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items() if isinstance(arrays, Mapping) else arrays:
@@ -162,7 +164,7 @@ def _view(whole: np.ndarray, file: IO[bytes], member: _Member) -> np.ndarray:
     return np.asarray(array.reshape(member.shape, order="F" if member.fortran else "C"))
 
 
-def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
+def unpack_npz(file: IO[bytes]) -> dict[str, np.ndarray]:
     """Read every array of an .npz at the end of an open file."""
     with np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
         for _ in _members("the archive", archive.zip):

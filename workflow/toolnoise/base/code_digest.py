@@ -50,16 +50,16 @@ class SourceText(NamedTuple):
     text: Text | None
 
 
-def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
+def digest_of_code(*modules: str, files: tuple[str, ...] = ()) -> str:
     """SHA-256 over the counted code of modules (dotted names), over their imports and other files of the repository."""
     paths = _paths(*modules, through=False).items()
-    counted = {key(path) if _is_own(path) else f"{name_of(path)} {sha256}" for path, sha256 in paths}
+    counted = {key_of_module(path) if _is_own(path) else f"{name_of(path)} {sha256}" for path, sha256 in paths}
     counted |= {_key_of_file(file) for file in files}
     return _hashed(sorted(counted))
 
 
 @functools.cache
-def key(path: Path) -> str:
+def key_of_module(path: Path) -> str:
     """A digest of the counted code of a module of this package, and of the keys of the modules that it imports from it.
 
     So modules may not import one another in a circle. The key of an uncounted or an empty module is empty.
@@ -70,7 +70,9 @@ def key(path: Path) -> str:
 
 
 def _key_of_text(text: Text) -> str:
-    return _hashed([text.digest, *(key(path) if (path := _followed(module)) else "" for module in text.modules)])
+    return _hashed(
+        [text.digest, *(key_of_module(path) if (path := _followed(module)) else "" for module in text.modules)]
+    )
 
 
 def _key_of_file(file: str) -> str:
@@ -111,7 +113,7 @@ def imports_of(notebook: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
+def digests_of_files(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
     """The SHA-256 of these files, modules and their imports, by path in the repository or in the study's folder."""
     named = {file: hashlib.sha256(program.path_of(file).read_bytes()).hexdigest() for file in files}
     return named | {name_of(path): source for path, source in _paths(*modules).items()}

@@ -19,37 +19,37 @@ _NAME = re.compile(rf"{VARIABLE}[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 SHORTEST = 6
 
 
-def words(command: str, where: str = "command") -> list[str]:
+def split_command(command: str, where: str = "command") -> list[str]:
     """The words of a command line, split as a shell would split it; no other syntax of a shell is understood."""
     try:
         split_words = shlex.split(command)
     except ValueError as error:
         raise BadInput(where, command, f"cannot be split ({error})", "a command line with closed quotes") from None
-    return required(split_words, where)
+    return require_words(split_words, where)
 
 
-def required(words: Sequence[str], where: str = "command") -> list[str]:
+def require_words(words: Sequence[str], where: str = "command") -> list[str]:
     """The words of a command, if there are any and all their placeholders are known."""
     if not words:
         raise BadInput(where, "", "no program", "such as: python train.py --seed {init}")
-    for name in placeholders(words):
+    for name in placeholders_of(words):
         if name not in PLACEHOLDERS and not _NAME.fullmatch(name):
             allowed = ", ".join(f"{{{allowed_name}}}" for allowed_name in (*PLACEHOLDERS, f"{VARIABLE}NAME"))
             raise BadInput(where, "", f"unknown placeholder {{{name}}}", f"allowed: {allowed}")
     return list(words)
 
 
-def placeholders(words: Sequence[str]) -> list[str]:
+def placeholders_of(words: Sequence[str]) -> list[str]:
     """The names of the placeholders in a command, in their order."""
     return list(dict.fromkeys(name for word in words for name in _PLACEHOLDER.findall(word)))
 
 
 def variable_names(*texts: str) -> list[str]:
     """The placeholders of variables in a command line, or in its words."""
-    return [name for name in placeholders(texts) if name.startswith(VARIABLE)]
+    return [name for name in placeholders_of(texts) if name.startswith(VARIABLE)]
 
 
-def variables(words: Sequence[str], where: str = "command") -> dict[str, str]:
+def variables_of(words: Sequence[str], where: str = "command") -> dict[str, str]:
     """The environment variables that a command names, by placeholder; unset and short ones are refused."""
     values = {}
     for placeholder in variable_names(*words):
@@ -66,6 +66,6 @@ def variables(words: Sequence[str], where: str = "command") -> dict[str, str]:
     return values
 
 
-def filled(words: Sequence[str], values: Mapping[str, Any]) -> list[str]:
+def fill_placeholders(words: Sequence[str], values: Mapping[str, Any]) -> list[str]:
     """A command with values in place of placeholders. A value stays within its word, whatever characters it has."""
     return [_PLACEHOLDER.sub(lambda match: str(values[match[1]]), word) for word in words]

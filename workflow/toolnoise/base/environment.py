@@ -33,7 +33,7 @@ SYSCTL = {"model name": ("machdep.cpu.brand_string",), "flags": ("machdep.cpu.fe
 FLAGS = {"sse41": "sse4_1", "avx2": "avx2", "avx512": "avx512f"}
 
 
-def impose(settings: dict[str, str]) -> dict[str, str]:
+def impose_variables(settings: dict[str, str]) -> dict[str, str]:
     """Remove all framework variables except `settings` and `VISIBLE`; return those that remain."""
     for name in [name for name in os.environ if FRAMEWORK.fullmatch(name) and name not in VISIBLE]:
         del os.environ[name]
@@ -47,7 +47,7 @@ def forget_numerical() -> None:
         os.environ.pop(name, None)
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """A description of this machine."""
     return {
         "host": platform.node(),
@@ -71,11 +71,11 @@ def require_cpu(tooling: dict[str, Any]) -> None:
     flags = _cpuinfo("flags").split()
     if FLAGS[tooling["isa"]] not in flags:
         able = [isa for isa, flag in FLAGS.items() if flag in flags]
-        problem = f"{tooling['isa']} is not available on this CPU ({machine()['cpu']})"
+        problem = f"{tooling['isa']} is not available on this CPU ({describe_machine()['cpu']})"
         raise BadInput(name, "isa", problem, f"it has: {', '.join(able) or 'none of them'}")
 
 
-def installed(names: str) -> dict[str, str]:
+def installed_versions(names: str) -> dict[str, str]:
     """Versions of the installed packages whose whole name matches a pattern; none is imported."""
     packages = importlib.metadata.distributions()
     versions = {(package.metadata["Name"] or "").lower().replace("_", "-"): package.version for package in packages}

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from toolnoise.base.printing import escaped
+from toolnoise.base.printing import make_printable
 
 INTERRUPTED = 130
 # Characters of the value found; a longer value is cut.
@@ -115,14 +115,14 @@ def errors_in_one_line(job: str = "") -> Iterator[None]:
 @functools.cache
 def warn_once(line: str) -> None:
     """Print a warning, unless this process has printed it: Snakemake asks for the inputs of a rule more than once."""
-    print(f"toolnoise: warning: {escaped(line)}", file=sys.stderr, flush=True)
+    print(f"toolnoise: warning: {make_printable(line)}", file=sys.stderr, flush=True)
 
 
 def _end(line: str) -> NoReturn:
     # The full disk may be the one with the log.
     with contextlib.suppress(OSError):
         # Escaped here, because Snakemake, which reads the Snakefile, prints text unchanged.
-        print(f"toolnoise: {escaped(line)}", file=sys.stderr, flush=True)
+        print(f"toolnoise: {make_printable(line)}", file=sys.stderr, flush=True)
     sys.exit(2)
 
 

@@ -124,17 +124,17 @@ class JobFunction(NamedTuple):
                 continue
             for path in _listed(given[name]):
                 if not Path(path).name:
-                    raise BadInput("command line", f"--{option(name)}", f"found {path!r}", "a file")
-                yield path, option(name)
+                    raise BadInput("command line", f"--{option_of(name)}", f"found {path!r}", "a file")
+                yield path, option_of(name)
                 for other in about.beside:
                     beside = Path(path).with_suffix(other) if other.startswith(".") else Path(path).with_name(other)
-                    yield str(beside), f"beside {option(name)}"
+                    yield str(beside), f"beside {option_of(name)}"
 
     def written(self, given: Files) -> Iterator[tuple[str, str]]:
         """Every file that the job writes, with its role: its option."""
         for name, about in self.files.items():
             if about.written:
-                yield from ((path, option(name)) for path in _listed(given[name]))
+                yield from ((path, option_of(name)) for path in _listed(given[name]))
 
 
 def annotation_of(parameter: inspect.Parameter) -> Any:
@@ -142,7 +142,7 @@ def annotation_of(parameter: inspect.Parameter) -> Any:
     return next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
 
 
-def option(argument: str) -> str:
+def option_of(argument: str) -> str:
     """The option of an argument without its dashes, which is also the role of its files in statements."""
     return argument.replace("_", "-")
 

@@ -44,7 +44,7 @@ def columns_at(named: str) -> Columns:
     return getattr(importlib.import_module(module), name)
 
 
-def write(path: str | Path, columns: Columns, rows: Iterable[Sequence[Value]]) -> None:
+def write_metrics(path: str | Path, columns: Columns, rows: Iterable[Sequence[Value]]) -> None:
     """Write rows in the order of `columns`, such as `(*cell, metric, group, *estimate, runs, missing)`."""
     text = io.StringIO()
     print(VERSION, file=text)
@@ -54,18 +54,18 @@ def write(path: str | Path, columns: Columns, rows: Iterable[Sequence[Value]]) -
         writer.writerow([_text(kind, cell) for kind, cell in zip(columns.values(), row, strict=True)])
     content = text.getvalue()
     if (size := len(content.encode())) > files.LARGEST_TEXT:
-        # `read` would refuse it.
+        # `read_metrics` would refuse it.
         raise BadInput(path, "", f"would have {size} bytes", f"at most {files.LARGEST_TEXT}; split the study")
     files.write_text(path, content)
 
 
-def read(paths: str | Path | Sequence[str | Path], columns: Columns) -> pd.DataFrame:
+def read_metrics(paths: str | Path | Sequence[str | Path], columns: Columns) -> pd.DataFrame:
     """Read a metric file, or several as one: text as text (groups too), numbers as floats, counts as integers."""
     paths = [paths] if isinstance(paths, (str, Path)) else paths
     return pd.DataFrame(_all_rows(paths, columns), columns=list(columns))
 
 
-def table(path: str | Path) -> tuple[Columns, list[list[Value]]]:
+def columns_and_rows(path: str | Path) -> tuple[Columns, list[list[Value]]]:
     """The columns and the rows of a metric file of any kind; only the columns of an estimate are read as numbers."""
     lines = _lines(path)
     where, names = next(lines)
@@ -80,7 +80,7 @@ def collect(kind: str, columns: Implied, metrics: Inputs, *, out: Output) -> Non
     """Write the rows of several files of a kind as one, in their order; `columns` is where the columns are defined."""
     print(f"combining {len(metrics)} metric files of kind {kind}", flush=True)
     defined = columns_at(columns)
-    write(out, defined, _all_rows(metrics, defined))
+    write_metrics(out, defined, _all_rows(metrics, defined))
 
 
 def part_of(group: str) -> str:

@@ -21,7 +21,7 @@ OPTIONAL = ("augment", "dropout")
 DRAW = 10_000
 
 
-def replicate(source: str, spec: Spec) -> int:
+def replicate_of(source: str, spec: Spec) -> int:
     """The replicate of a source in a run."""
     if spec.varies(source):
         return spec.seed if spec.draw is None or source == "data" else spec.seed % DRAW
@@ -38,7 +38,7 @@ def with_seed(spec: Spec, seed: int) -> Spec:
     return Spec.read(spec.json | {"seed": seed} | ({} if spec.draw is None else {"draw": seed // DRAW}))
 
 
-def draws(spec: Spec, seeds: Iterable[int], unused: Collection[str] = ()) -> dict[str, list[int] | None]:
+def draws_of_runs(spec: Spec, seeds: Iterable[int], unused: Collection[str] = ()) -> dict[str, list[int] | None]:
     """The replicates of each source in the runs of a cell; None for a source whose draws runs never share.
 
     These are sources that the training does not use, implementation noise that is not emulated, and every source of
@@ -51,6 +51,6 @@ def draws(spec: Spec, seeds: Iterable[int], unused: Collection[str] = ()) -> dic
     own = {"impl"} if spec.hardware.impl_noise == "native" else set()
     without = own.intersection(spec.variant.varying).union(unused)
     return {
-        source: None if source in without else [replicate(source, run) for run in runs]
+        source: None if source in without else [replicate_of(source, run) for run in runs]
         for source in drawn_sources(spec)
     }

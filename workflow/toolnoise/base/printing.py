@@ -10,7 +10,7 @@ OUTPUT = "standard output"
 MOST_DECIMALS, LARGEST = 9, 1e12  # without an exponent
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows as lines of aligned columns; the first row is their heading."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -35,7 +35,7 @@ def rounded_text(number: float, places: int | None, sign: str = "-") -> str:
     return f"{number:{sign}.{min(max(digits, 1), 17)}g}"
 
 
-def escaped(text: str, kept: str = "") -> str:
+def make_printable(text: str, kept: str = "") -> str:
     """A text with all unprintable characters escaped except those in `kept`."""
     return "".join(
         sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode() for sign in text
@@ -52,7 +52,7 @@ class Plain:
     def write(self, text: str) -> int:
         """Write a text with its lines and tabs."""
         with self._named():
-            return self.stream.write(escaped(text, "\n\t"))
+            return self.stream.write(make_printable(text, "\n\t"))
 
     def flush(self) -> None:
         """Write all buffered text."""
@@ -73,7 +73,7 @@ class Plain:
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
+def printing_plainly() -> Iterator[None]:
     """Escape control characters in this process's standard output and standard error, within the block."""
     kept = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = map(Plain, kept, (OUTPUT, "standard error"))
@@ -88,7 +88,7 @@ def counted(number: int, noun: str, ending: str = "s") -> str:
     return f"{number} {noun}{'' if number == 1 else ending}"
 
 
-def span(seconds: float) -> str:
+def span_text(seconds: float) -> str:
     """A span of time in the unit that a person would use."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
@@ -97,7 +97,7 @@ def span(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-def size(count: float) -> str:
+def size_text(count: float) -> str:
     """A number of bytes in the unit that a person would use."""
     if count < 1000:
         return f"{count:.0f} B"

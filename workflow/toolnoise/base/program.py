@@ -24,13 +24,13 @@ def path_of(name: str) -> Path:
     return PACKAGE / plain.relative_to(NAME) if plain.is_relative_to(NAME) else ROOT / plain
 
 
-def registries() -> tuple[str, ...]:
+def names_of_registries() -> tuple[str, ...]:
     """The names of the registries and schemas that a study is read with."""
     folders = ("resources", "workflow/schemas")
     return tuple(f"{folder}/{path.name}" for folder in folders for path in sorted(path_of(folder).glob("*.yaml")))
 
 
-def python(module: str, *arguments: str) -> list[str]:
+def python_command(module: str, *arguments: str) -> list[str]:
     """The command that runs a module of this environment.
 
     Without -P, Python would look for modules in its working folder first, and import the `yaml.py` of a study.
@@ -38,12 +38,12 @@ def python(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
-def snakefile() -> Path:
+def path_of_snakefile() -> Path:
     """The Snakefile, for `snakemake --snakefile`; Snakemake's default profile lies beside it."""
     return ROOT / "Snakefile"
 
 
-def profile(name: str) -> Path:
+def path_of_profile(name: str) -> Path:
     """The folder of a profile, for `snakemake --profile`."""
     return ROOT / "workflow/profiles" / name
 

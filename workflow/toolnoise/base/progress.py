@@ -4,7 +4,7 @@ import sys
 
 from tqdm import tqdm
 
-from toolnoise.base.printing import escaped
+from toolnoise.base.printing import make_printable
 
 # Away from a terminal: seconds until the first line, and between lines.
 INTERVAL = 30
@@ -25,7 +25,7 @@ class _Lines:
 
 def progress(what: str, total: int | None, unit: str, done: int = 0) -> tqdm:
     """A counter of `total` units, `done` of them already done; the caller updates and closes it."""
-    options = {"desc": escaped(what), "total": total, "initial": done, "unit": unit, "unit_scale": True}
+    options = {"desc": make_printable(what), "total": total, "initial": done, "unit": unit, "unit_scale": True}
     if sys.stderr.isatty():
         # A bar moves the cursor.
         return tqdm(**options, file=getattr(sys.stderr, "stream", sys.stderr), mininterval=1)

@@ -42,14 +42,14 @@ def one_of(*values: str) -> ValueKind:
     return ValueKind(f"one of {', '.join(values)}", lambda value: isinstance(value, str) and value in values)
 
 
-def read(path: str | Path, shape: Shape, wanted: str) -> Any:
+def read_json_of_shape(path: str | Path, shape: Shape, wanted: str) -> Any:
     """Read a JSON file that must have a shape; `wanted` says what the file should be."""
     value = files.read_json(path)
-    require(value, shape, path, wanted)
+    require_shape(value, shape, path, wanted)
     return value
 
 
-def require(value: Any, shape: Shape, path: str | Path, wanted: str, key: str = "") -> None:
+def require_shape(value: Any, shape: Shape, path: str | Path, wanted: str, key: str = "") -> None:
     """Refuse a value without the shape; `key` is its place in its file."""
     if isinstance(shape, ValueKind):
         if not shape.fits(value):
@@ -58,7 +58,7 @@ def require(value: Any, shape: Shape, path: str | Path, wanted: str, key: str = 
         if not isinstance(value, list):
             raise BadInput(path, key, f"found {_shown(value)}", f"expected a list, as in {wanted}")
         for place, one in enumerate(value):
-            require(one, shape[0], path, wanted, f"{key}[{place}]")
+            require_shape(one, shape[0], path, wanted, f"{key}[{place}]")
     else:
         if not isinstance(value, dict):
             raise BadInput(path, key, f"found {_shown(value)}", f"expected {wanted}" if not key else "a mapping")
@@ -73,7 +73,7 @@ def require(value: Any, shape: Shape, path: str | Path, wanted: str, key: str = 
             else:
                 continue
             for one in there:
-                require(value[one], part, path, wanted, f"{key}.{one}".lstrip("."))
+                require_shape(value[one], part, path, wanted, f"{key}.{one}".lstrip("."))
 
 
 def _shown(value: Any) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.checking import differences, experiments, first_difference, trial_runs
 from toolnoise.checking.differences import Difference
-from toolnoise.checking.experiments import Experiments, ObservedRuns, Proof, are_equal, called
+from toolnoise.checking.experiments import Experiments, ObservedRuns, Proof, are_equal, call_text
 from toolnoise.checking.first_difference import Event, Observed, Root
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import MOST_BYTES, SourceFile, code_of
@@ -155,7 +155,7 @@ class Place(NamedTuple):
     evidence: str = ""
 
 
-def place(kind: str, file: str, line: int, code: str, evidence: str = "", generator: str = "") -> Place:
+def place_of_kind(kind: str, file: str, line: int, code: str, evidence: str = "", generator: str = "") -> Place:
     """A place with the explanation and the remedy of its kind of cause."""
     cause = GENERATORS[generator] if generator else CAUSES[kind]
     return Place(kind, file, line, code, cause.says, cause.remedy, evidence)
@@ -180,7 +180,7 @@ def diagnose(
     `outcomes` are those of the unchanged runs so far, and `left` are the files that the first run left.
     """
     runs.say_what_follows(experiments.MOST_RUNS - runs.started)
-    from_text = signs(text, runs.words)
+    from_text = signs_of_noise(text, runs.words)
     observed = ObservedRuns(runs)
     one = observed.run()
     other = observed.run() if one else None
@@ -197,7 +197,7 @@ def diagnose(
     if not one.events or not other.events:
         return Diagnosis([], from_text[:MOST_POSSIBLE], [NOT_OBSERVED])
     seen = first_difference.shared_generators(one, other)
-    seen += [*first_difference.roots(one, other), *first_difference.orders(one, other)]
+    seen += [*first_difference.differing_roots(one, other), *first_difference.differing_orders(one, other)]
 
     def places(roots: Sequence[Root], evidence: str = "") -> list[Place]:
         return [_place(root, text, left, evidence or _seen(root)) for root in roots]
@@ -239,9 +239,9 @@ def _nearest(proof: Proof, seen: Sequence[Root]) -> tuple[list[Root], str]:
     return roots, evidence
 
 
-def unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
+def signs_of_unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
     """The diagnosis of a program that was not observed, by the signs in its text."""
-    return Diagnosis([], signs(text, words)[:MOST_POSSIBLE], [OBSERVES])
+    return Diagnosis([], signs_of_noise(text, words)[:MOST_POSSIBLE], [OBSERVES])
 
 
 def _left(runs: TrialRuns, first: Outcome, one: Observed, left: LeftFiles) -> Place | None:
@@ -262,7 +262,7 @@ def _left(runs: TrialRuns, first: Outcome, one: Observed, left: LeftFiles) -> Pl
         f"By experiment: without {trial_runs.few_of(left.names)}, which an earlier run left, a run ends like the first."
     )
     file, line = event.at if event else (left.names[0], 0)
-    return place("left", file, line, code_of(file, line), says)
+    return place_of_kind("left", file, line, code_of(file, line), says)
 
 
 def _written(name: str) -> float:
@@ -297,12 +297,12 @@ def _place(root: Root, text: Sequence[SourceFile], left: LeftFiles, evidence: st
         kind = "name"
     elif kind == "operation" and has_left:
         kind = "left"
-    return place(kind, file, line, code_of(file, line, text), evidence, generator)
+    return place_of_kind(kind, file, line, code_of(file, line, text), evidence, generator)
 
 
 def _seen(root: Root) -> str:
     """A sentence on what two observed runs showed at a place."""
-    name = called(root.event.name)
+    name = call_text(root.event.name)
     if root.kind == "order":
         by = "threads come to" if root.apart else "the inputs come to"
         return f"Seen: {by} {name} in another order in each run."
@@ -333,11 +333,11 @@ def lost_seeds(runs: TrialRuns, sources: Sequence[str], text: Sequence[SourceFil
 
 
 def _fixed_place(event: Event, source: str, text: Sequence[SourceFile]) -> Place:
-    says = f"Seen: {called(event.name)} is the same whatever {{{source}}} is."
-    return place("fixed", *event.at, code_of(*event.at, text), says)
+    says = f"Seen: {call_text(event.name)} is the same whatever {{{source}}} is."
+    return place_of_kind("fixed", *event.at, code_of(*event.at, text), says)
 
 
-def signs(program: Sequence[SourceFile], words: Sequence[str]) -> list[Place]:
+def signs_of_noise(program: Sequence[SourceFile], words: Sequence[str]) -> list[Place]:
     """Places whose text shows that they may make runs differ, in the order of the program's files."""
     return [*_of_python(program), *_of_shell(words)]
 
@@ -347,7 +347,7 @@ def _of_python(program: Sequence[SourceFile]) -> Iterator[Place]:
         for number, line in enumerate(_without_comments(source.lines), 1):
             for kind, pattern in SIGNS:
                 if pattern.search(line):
-                    yield place(kind, source.file, number, source.lines[number - 1].strip())
+                    yield place_of_kind(kind, source.file, number, source.lines[number - 1].strip())
 
 
 def _without_comments(lines: Sequence[str]) -> list[str]:
@@ -380,13 +380,13 @@ def _of_shell(words: Sequence[str]) -> Iterator[Place]:
             continue
         for at, line in enumerate(lines, 1):
             if SHELL.search(line.partition(" #")[0]) and not line.lstrip().startswith("#"):
-                yield place("shell", name, at, line.strip())
+                yield place_of_kind("shell", name, at, line.strip())
 
 
-def different(difference: Difference, why: Diagnosis) -> list[str]:
+def explain_difference(difference: Difference, why: Diagnosis) -> list[str]:
     """The report on two runs that should be equal: the differences and their causes."""
     lines = [f"Not reproducible: two runs with equal seeds differ in {', '.join(difference.files)}."]
-    lines += [f"  {part}" for part in differences.parts(difference)]
+    lines += [f"  {part}" for part in differences.parts_text(difference)]
     if why.proven:
         lines += ["", "Proven:" if len(why.proven) == 1 else "Proven, all of them together:"]
         lines += as_lines(why.proven)

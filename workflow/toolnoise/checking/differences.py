@@ -52,7 +52,7 @@ class Difference(NamedTuple):
     outputs: dict[str, str] = {}  # noqa: RUF012 (nothing changes it)
 
 
-def between(outcome: Outcome, other: Outcome) -> Difference:
+def find_differences(outcome: Outcome, other: Outcome) -> Difference:
     """The differences between two outcomes; `files` is empty if nothing but times differs."""
     unequal_arrays = names_of_unequal(outcome.arrays, other.arrays)
     tensors = [name.removeprefix("weights/") for name in unequal_arrays if name.startswith("weights/")]
@@ -66,14 +66,14 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     files += ["weights"] if tensors or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
     files += [GROUPS] if any(name.startswith(f"{GROUPS}/") for name in unequal_arrays) else []
-    found = {name: change(name, file, other.files[name]) for name, file in outcome.files.items()}
+    found = {name: change_of_file(name, file, other.files[name]) for name, file in outcome.files.items()}
     outputs = {name: said for name, said in found.items() if said}
     files += outputs
     answers = outcome.answers, other.answers
     comparable = answers[0] is not None and answers[1] is not None and len(answers[0]) == len(answers[1])
     return Difference(
         files,
-        int(np.count_nonzero(unequal(*answers))) if comparable else None,
+        int(np.count_nonzero(where_unequal(*answers))) if comparable else None,
         len(answers[0]) if comparable else None,
         _largest(outcome, other),
         metrics,
@@ -86,7 +86,7 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     )
 
 
-def unequal(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+def where_unequal(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """A mask of where two arrays of numbers differ; NaNs count as equal."""
     return (values != others) & ~(np.isnan(values) & np.isnan(others))
 
@@ -97,7 +97,7 @@ def names_of_unequal(arrays: Mapping[str, np.ndarray], others: Mapping[str, np.n
     return [name for name in {**arrays, **others} if name not in both or not bit_equal(arrays[name], others[name])]
 
 
-def timed(outcome: Outcome) -> list[str]:
+def names_of_times(outcome: Outcome) -> list[str]:
     """The columns and metrics that are not compared, since they look like times."""
     columns = outcome.history.columns if outcome.history else []
     tables = ((HISTORY, columns), (METRIC, outcome.metric or {}), ("the output", outcome.printed))
@@ -136,7 +136,7 @@ def _first(history: EpochTable | None, other: EpochTable | None) -> tuple[int | 
     return None, None
 
 
-def change(name: str, file: Path, other: Path) -> str:
+def change_of_file(name: str, file: Path, other: Path) -> str:
     """How two versions of a file differ, in words; empty if they are equal."""
     with file.open("rb") as a, other.open("rb") as b:
         heads = [each.peek(len(GZIP))[: len(GZIP)] for each in (a, b)]
@@ -201,19 +201,19 @@ def _lines(file: Path, other: Path) -> str:
 def _rows(array: np.ndarray, other: np.ndarray) -> str:
     if (array.dtype, array.shape) != (other.dtype, other.shape) or not array.ndim:
         return f"{array.dtype} of shape {array.shape}, and {other.dtype} of shape {other.shape}"
-    differ = unequal(array, other).reshape(len(array), -1).any(axis=1)
+    differ = where_unequal(array, other).reshape(len(array), -1).any(axis=1)
     return f"{int(differ.sum())} of {len(array)} rows" if differ.any() else "bits of equal numbers"
 
 
-def parts(changed: Difference) -> list[str]:
+def parts_text(changed: Difference) -> list[str]:
     """The differences between two runs, as lines of text."""
     lines = []
     # The rows of an .npy file from --output may be weights instead of predictions.
     if changed.examples and not any(name.endswith(".npy") for name in changed.outputs):
-        lines.append(f"predictions: {share(changed)}")
+        lines.append(f"predictions: {share_of_predictions(changed)}")
     if changed.largest is not None:
-        lines.append(f"largest difference of a logit or value: {size(changed.largest)}")
-    lines += [f"{name}: {both(*pair)}" for name, pair in changed.metrics.items()]
+        lines.append(f"largest difference of a logit or value: {number_text(changed.largest)}")
+    lines += [f"{name}: {both_numbers(*pair)}" for name, pair in changed.metrics.items()]
     if changed.tensors:
         lines.append(
             f"weights: {len(changed.tensors)} of {changed.n_tensors} tensors, the first is {changed.tensors[0]}"
@@ -225,7 +225,7 @@ def parts(changed: Difference) -> list[str]:
     return lines
 
 
-def share(changed: Difference) -> str:
+def share_of_predictions(changed: Difference) -> str:
     """The number and the percentage of predictions that differ, as text."""
     if not changed.examples:
         return ""
@@ -241,12 +241,12 @@ def of_noise(changed: Difference, noise: int | None) -> str:
     return f"{changed.changed / noise:.2g}"
 
 
-def both(value: float | None, other: float | None) -> str:
+def both_numbers(value: float | None, other: float | None) -> str:
     """Two numbers that differ, as text: with three digits, or with all digits if these are equal."""
-    short = tuple("missing" if each is None else size(each) for each in (value, other))
+    short = tuple("missing" if each is None else number_text(each) for each in (value, other))
     return " and ".join(short if short[0] != short[1] else (repr(value), repr(other)))
 
 
-def size(value: float | None) -> str:
+def number_text(value: float | None) -> str:
     """A number with three digits; empty for None."""
     return "" if value is None else f"{value:.3g}"

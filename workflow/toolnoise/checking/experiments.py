@@ -86,7 +86,7 @@ class Experiments:
 
     def proof(self, one: Observed, other: Observed) -> Proof | None:
         """The places that make runs differ, if an experiment shows them."""
-        roots = first_difference.roots(one, other)
+        roots = first_difference.differing_roots(one, other)
         # In the order of time, but usual causes later, and calls that enclose other roots last.
         outer = [root for root in roots if any(map(root.encloses, roots))]
         inner = sorted((root for root in roots if root not in outer), key=lambda root: (root.is_usual, root.event.time))
@@ -95,7 +95,7 @@ class Experiments:
         return (
             (self._keep(roots) and (self._nearer(self._by_values(inner), inner) or self._by_one_value(apart)))
             or (bool(outer) and self._by_values(roots))
-            or self._by_turns(first_difference.turns(one, other)[:2])
+            or self._by_turns(first_difference.differing_turns(one, other)[:2])
             or self._by_hash_seed(roots)
             or self._by_threads_in_turn(one, other, roots)
             or None
@@ -184,7 +184,7 @@ class Experiments:
         return Proof(hashed[:1], f"By experiment: with {HASH_SEED}=0 runs are equal.")
 
     def _by_threads_in_turn(self, one: Observed, other: Observed, roots: Sequence[Root]) -> Proof | None:
-        places = [root for root in first_difference.orders(one, other) if root.apart]
+        places = [root for root in first_difference.differing_orders(one, other) if root.apart]
         ready = [root for root in roots if root.cause == "ready"]
         places += sorted(ready, key=lambda root: root.event.time)
         if not places or not self._are_all_equal(in_turn=True):
@@ -201,14 +201,14 @@ def _fixed(roots: Sequence[Root]) -> dict[str, Any]:
 
 def are_equal(outcome: Outcome, other: Outcome) -> bool:
     """Whether two outcomes are equal except for times."""
-    return not differences.between(outcome, other).files
+    return not differences.find_differences(outcome, other).files
 
 
 def _names(roots: Sequence[Root]) -> str:
-    return " and ".join(dict.fromkeys(called(root.event.name) for root in roots))
+    return " and ".join(dict.fromkeys(call_text(root.event.name) for root in roots))
 
 
-def called(name: str) -> str:
+def call_text(name: str) -> str:
     """The name of a called function, for messages."""
     own = {
         "iterate": "the order of the set",

@@ -182,7 +182,7 @@ class Root(NamedTuple):
         return self.kind == "result" and self.event.began < other.event.time < self.event.time
 
 
-def roots(one: Observed, other: Observed) -> list[Root]:
+def differing_roots(one: Observed, other: Observed) -> list[Root]:
     """All places at which two runs diverge by themselves, in the order of time, each once."""
     every = [*_results(one, other), *_generators(one, other)]
     first: dict[tuple[str, str], Root] = {}
@@ -260,7 +260,7 @@ def _made(draw: Event, events: Iterable[Event]) -> str:
     return next(made, "")
 
 
-def orders(one: Observed, other: Observed) -> list[Root]:
+def differing_orders(one: Observed, other: Observed) -> list[Root]:
     """Places that threads reach, or that get the same inputs, in a different order in each run."""
     sequences = [each.grouped(lambda event: (event.process, event.place)) for each in (one, other)]
     found = []
@@ -310,7 +310,7 @@ def _draws(observed: Observed) -> dict[tuple[str, str], list[Event]]:
     return draws
 
 
-def turns(one: Observed, other: Observed) -> list[Root]:
+def differing_turns(one: Observed, other: Observed) -> list[Root]:
     """Places that return True or False, and that one run reached more often: such a place may end a loop."""
     counts = {place: number for place, number in one.turns.items() if other.turns.get(place, number) != number}
     first = {(event.process, event.place): event for event in reversed(one.events)}

@@ -33,8 +33,8 @@ from urllib.parse import quote, quote_plus
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import ALGORITHMIC, replicate
-from toolnoise.base.printing import span
+from toolnoise.base.noise_sources import ALGORITHMIC, replicate_of
+from toolnoise.base.printing import span_text
 from toolnoise.base.program import end_with
 from toolnoise.base.spec import Spec
 
@@ -85,8 +85,8 @@ def placeholders_of(job: Job) -> dict[str, Any]:
 
 def _seed(spec: Spec, source: str) -> int:
     """32 bits of the source's stream for this run's replicate."""
-    stream = streams.key(spec.study_seed, source, replicate(source, spec), "program")
-    return int(streams.raw(stream, 1)[0]) >> 32
+    stream = streams.stream_key(spec.study_seed, source, replicate_of(source, spec), "program")
+    return int(streams.raw_integers(stream, 1)[0]) >> 32
 
 
 # Values of variables that a command names
@@ -197,7 +197,7 @@ class Saves:
 
     def times(self) -> list[float]:
         """Look, and return the times of all saves. A save is over when changed files stay the same for two looks."""
-        seen = stamps(self.places)
+        seen = file_stamps(self.places)
         # If files are only removed, such as an older checkpoint, it is no save.
         if seen == self._seen and any(self._kept.get(path) != stamp for path, stamp in seen.items()):
             self._kept = seen
@@ -206,7 +206,7 @@ class Saves:
         return self._times
 
 
-def stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
+def file_stamps(places: Sequence[Path]) -> dict[Path, tuple[int, int]]:
     """The modification time and size of the files in `places`, and of all files below the folders in `places`."""
     found = {}
     for place in places:
@@ -241,7 +241,7 @@ class Stop(NamedTuple):
         return len(times) == 1 + bool(self.pattern) and time.monotonic() - times[-1] >= self.after
 
 
-def run(
+def run_command(
     words: Sequence[str],
     variables: Mapping[str, str],
     log: str | Path,
@@ -270,7 +270,7 @@ def run(
         finally:
             _end(child)
     if code is None:
-        raise BadInput(name, "", f"still runs after {span(limit)}", f"a higher limit; {last_words(log)}")
+        raise BadInput(name, "", f"still runs after {span_text(limit)}", f"a higher limit; {last_words(log)}")
     if code:
         ended = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         raise BadInput(name, "", ended, last_words(log))

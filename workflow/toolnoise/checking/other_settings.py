@@ -20,7 +20,7 @@ import numpy as np
 
 from toolnoise.base import command_words
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import align_columns
 from toolnoise.base.times import is_time
 from toolnoise.checking import differences, program_text
 from toolnoise.checking.differences import Difference
@@ -62,9 +62,11 @@ class Asked(NamedTuple):
     without_draws: Sequence[str] = ()
 
 
-def asked(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], higher: str, without_draws: str) -> Asked:
+def ways_asked_for(
+    words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], higher: str, without_draws: str
+) -> Asked:
     """The ways in a command line: each `NAME: [VARIABLE=VALUE ...] [WORD ...]`, and further numbers of processes."""
-    start = torchrun(words, worlds[0]) if worlds else list(words)
+    start = torchrun_command(words, worlds[0]) if worlds else list(words)
     found = [_varied(start, text) for text in varied]
     found += [_of_world(words, worlds[0], number) for number in worlds[1:]]
     names = [way.name for way in found]
@@ -73,17 +75,17 @@ def asked(words: Sequence[str], varied: Sequence[str], worlds: Sequence[str], hi
             raise BadArgument("vary", f"found {name!r} twice", "each name once")
     return Asked(
         found,
-        command_words.words(higher, "--higher") if higher else [],
-        command_words.words(without_draws, "--without-draws") if without_draws else [],
+        command_words.split_command(higher, "--higher") if higher else [],
+        command_words.split_command(without_draws, "--without-draws") if without_draws else [],
     )
 
 
 def _of_world(words: Sequence[str], first: str, number: str) -> Way:
     """A way with another number of processes; if the program has a batch-size option, `instead` sets it per process."""
-    way = Way(f"world {number}", torchrun(words, number), {})
+    way = Way(f"world {number}", torchrun_command(words, number), {})
     # The program's own spelling, with hyphens or underscores.
-    options = program_text.options_of(program_text.sources(words, Path()))
-    option = next((own for own in options if program_text.canonical(own) in BATCHES), "")
+    options = program_text.options_of(program_text.program_files(words, Path()))
+    option = next((own for own in options if program_text.canonical_option(own) in BATCHES), "")
     size = _value(option, words) or options.get(option, "")
     if not size.isdigit() or int(size) * int(first) % int(number):
         return way
@@ -104,11 +106,11 @@ def _varied(words: Sequence[str], text: str) -> Way:
         raise BadArgument("vary", f"found {text!r}", "NAME: VARIABLE=VALUE, or NAME: --option value")
     count = next((place for place, part in enumerate(parts) if not VARIABLE.match(part)), len(parts))
     variables = dict(part.split("=", 1) for part in parts[:count])
-    more = command_words.required(parts[count:]) if parts[count:] else []
+    more = command_words.require_words(parts[count:]) if parts[count:] else []
     return Way(name.strip(), [*words, *more], variables)
 
 
-def worlds(text: str | None) -> list[str]:
+def numbers_of_processes(text: str | None) -> list[str]:
     """Numbers of processes; the unchanged program runs with the first."""
     found = (text or "").split(",") if text else []
     for number in found:
@@ -117,7 +119,7 @@ def worlds(text: str | None) -> list[str]:
     return found
 
 
-def torchrun(words: Sequence[str], number: str) -> list[str]:
+def torchrun_command(words: Sequence[str], number: str) -> list[str]:
     """A command that starts a Python program as several processes on this machine."""
     if not Path(words[0]).name.startswith("python"):
         raise BadArgument("world", f"found the program {words[0]!r}", "python SCRIPT ...")
@@ -188,23 +190,23 @@ def _tried(runs: TrialRuns, way: Way, asked: Asked, reference: Reference, most: 
 
     higher, off = tuple(asked.higher), tuple(asked.without_draws)
     control, outcome = reference(()), run()
-    difference = differences.between(control, outcome)
+    difference = differences.find_differences(control, outcome)
     if not difference.files:
         return Break(way.name, EQUAL, difference)
-    again = not differences.between(outcome, run(name="again")).files
-    apart = gap(control, outcome)
-    found = Break(way.name, verdict(apart, None), difference, apart.largest, again=again)
+    again = not differences.find_differences(outcome, run(name="again")).files
+    apart = gap_between(control, outcome)
+    found = Break(way.name, verdict_on_precision(apart, None), difference, apart.largest, again=again)
     if apart.reshaped:
         return found._replace(why=f"another shape or type: {', '.join(apart.reshaped)}")
     if higher:
-        more = gap(reference(higher), run(*higher))
-        found = found._replace(verdict=verdict(apart, more), double=more.largest, why=_left(more, higher))
+        more = gap_between(reference(higher), run(*higher))
+        found = found._replace(verdict=verdict_on_precision(apart, more), double=more.largest, why=_left(more, higher))
     if not off or found.verdict == ROUNDING:
         return found
     plain, without = reference(off), run(*off)
-    if differences.between(plain, without).files:
-        exact = gap(reference((*off, *higher)), run(*off, *higher)) if higher else None
-        left = verdict(gap(plain, without), exact)
+    if differences.find_differences(plain, without).files:
+        exact = gap_between(reference((*off, *higher)), run(*off, *higher)) if higher else None
+        left = verdict_on_precision(gap_between(plain, without), exact)
         if left != ROUNDING:
             why = f"without its draws ({' '.join(off)}) it differs, too"
             return found._replace(verdict=OTHER if left == OTHER else found.verdict, why=why)
@@ -221,7 +223,7 @@ def _file(*words: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", " ".join(words)).strip("-")
 
 
-def verdict(single: Gap, double: Gap | None) -> str:
+def verdict_on_precision(single: Gap, double: Gap | None) -> str:
     """The verdict on a difference in single precision, from the difference that remains in double precision."""
     if single.reshaped or (double and double.reshaped):
         return OTHER
@@ -246,7 +248,7 @@ def _left(double: Gap, higher: Sequence[str]) -> str:
     return f"with {' '.join(higher)}, these differ, too: {', '.join(names)}" if names else ""
 
 
-def gap(outcome: Outcome, other: Outcome) -> Gap:
+def gap_between(outcome: Outcome, other: Outcome) -> Gap:
     """How far two outcomes are apart; times do not count, and NaNs are equal."""
     arrays, others = dict(_arrays(outcome)), dict(_arrays(other))
     pairs = {name: (a, others[name]) for name, a in arrays.items() if name in others}
@@ -256,7 +258,7 @@ def gap(outcome: Outcome, other: Outcome) -> Gap:
         if name in reshaped:
             continue
         if a.dtype.kind == "f":
-            differs = differences.unequal(a, b)
+            differs = differences.where_unequal(a, b)
             floats.append(np.abs(a[differs].astype(np.float64) - b[differs]).max(initial=0))
         elif changed := int(np.count_nonzero(a != b)):
             integers[name] = changed
@@ -264,7 +266,7 @@ def gap(outcome: Outcome, other: Outcome) -> Gap:
         name
         for name, file in outcome.files.items()
         if not any(each == name or each.startswith(f"{name}/") for each in arrays)
-        if differences.change(name, file, other.files[name])
+        if differences.change_of_file(name, file, other.files[name])
     ]
     unread += [name for name in {**arrays, **others} if name not in pairs]
     return Gap(float(np.max(floats)) if floats else None, integers, reshaped, unread)
@@ -289,17 +291,22 @@ def as_text(breaks: Sequence[Break], noise: int | None, without_draws: Sequence[
     for each in breaks:
         cells = ("",) * 5
         if each.difference.files:
-            sizes = map(differences.size, (each.single, each.double))
+            sizes = map(differences.number_text, (each.single, each.double))
             again = {True: "equal", False: "differs", None: ""}[each.again]
-            cells = (differences.share(each.difference), differences.of_noise(each.difference, noise), *sizes, again)
+            cells = (
+                differences.share_of_predictions(each.difference),
+                differences.of_noise(each.difference, noise),
+                *sizes,
+                again,
+            )
         rows.append((each.name, each.verdict, *cells))
-    lines = aligned(rows)
+    lines = align_columns(rows)
     for each in breaks:
         if not each.passed:
             makes = "makes" if each.verdict == OTHER else "may make"
             lines += [
                 f"{each.name} {makes} another program:",
-                *(f"  {part}" for part in differences.parts(each.difference)),
+                *(f"  {part}" for part in differences.parts_text(each.difference)),
             ]
         if each.why:
             lines.append(f"{each.name}: {each.why}.")

@@ -252,7 +252,7 @@ def _groups(path: Path, labels: np.ndarray | None) -> dict[str, np.ndarray]:
 
 def _metric(path: Path) -> dict[str, float]:
     with readable(path, "a JSON file"):
-        values = json.loads(_text(path), parse_int=number)
+        values = json.loads(_text(path), parse_int=number_in_text)
     if not isinstance(values, dict) or not values:
         raise BadInput(path, "", "found no object with names", 'such as {"accuracy": 0.93}')
     for name, value in values.items():
@@ -263,7 +263,7 @@ def _metric(path: Path) -> dict[str, float]:
     return values
 
 
-def number(text: str) -> float:
+def number_in_text(text: str) -> float:
     """The number in a text: a float, or an integer if a float may be inexact; infinite beyond all floats."""
     value = float(text)
     try:

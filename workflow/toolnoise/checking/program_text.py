@@ -32,7 +32,7 @@ class SourceFile(NamedTuple):
     tree: ast.Module
 
 
-def sources(words: Sequence[str], folder: Path) -> list[SourceFile]:
+def program_files(words: Sequence[str], folder: Path) -> list[SourceFile]:
     """The files of the program that a command starts in a folder, in the order in which they are found."""
     parsed: dict[Path, SourceFile] = {}
     for number, word in enumerate(words):
@@ -102,7 +102,7 @@ def seeds_read(program: Sequence[SourceFile]) -> tuple[str, ...]:
     )
 
 
-def imported(program: Sequence[SourceFile]) -> set[str]:
+def imported_modules(program: Sequence[SourceFile]) -> set[str]:
     """The top-level names of all modules that a program's text imports."""
     nodes = [node for source in program for node in ast.walk(source.tree)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
@@ -125,7 +125,7 @@ def options_of(program: Sequence[SourceFile]) -> dict[str, str]:
     return found
 
 
-def canonical(option: str) -> str:
+def canonical_option(option: str) -> str:
     """An option, spelled with hyphens."""
     return "--" + option[2:].replace("_", "-")
 

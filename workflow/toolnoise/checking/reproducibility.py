@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from toolnoise.base import command_words
 from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.base.printing import aligned
+from toolnoise.base.printing import align_columns
 from toolnoise.base.times import is_time
 from toolnoise.checking import (
     diagnosis,
@@ -102,20 +102,22 @@ class Checked(NamedTuple):
         return max((changed.changed or 0 for changed in self.seeds.values()), default=None)
 
 
-def command(
+def parse_command(
     words: Sequence[str], sources: str | None, deterministic: str, limit: float | None, wanted: Wanted = NOTHING
 ) -> Command:
     """The command to check, from its words or from one word with the whole command line; `limit` is in minutes."""
     where = "command line"
-    words = command_words.words(words[0], where) if len(words) == 1 else command_words.required(words, where)
-    used = tuple(source for source in ALGORITHMIC if source in command_words.placeholders(words))
-    named = used or program_text.seeds_read(program_text.sources(words, Path()))
+    words = (
+        command_words.split_command(words[0], where) if len(words) == 1 else command_words.require_words(words, where)
+    )
+    used = tuple(source for source in ALGORITHMIC if source in command_words.placeholders_of(words))
+    named = used or program_text.seeds_read(program_text.program_files(words, Path()))
     if sources is not None:
         named = tuple(filter(None, sources.split(",")))
         for source in named:
             if source not in ALGORITHMIC:
                 raise BadArgument("sources", f"found {source!r}", f"allowed: {', '.join(ALGORITHMIC)}")
-    extra = command_words.words(deterministic, "--deterministic") if deterministic else []
+    extra = command_words.split_command(deterministic, "--deterministic") if deterministic else []
     is_declared = bool(named) or sources is not None
     minutes = LIMIT if limit is None else limit
     if minutes <= 0:
@@ -123,13 +125,13 @@ def command(
     return Command([*words, *extra], named if is_declared else ALGORITHMIC, 60 * minutes, is_declared, wanted)
 
 
-def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> Resume:
+def parse_resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> Resume:
     """How to resume a program: by its resume command, or else by the same command."""
     try:
         pattern = re.compile(stop_at) if stop_at else None
     except re.error as error:
         raise BadArgument("stop_at", f"found {stop_at!r} ({error})", "a regular expression") from None
-    return Resume(command_words.words(command, "--resume-command") if command else list(words), pattern)
+    return Resume(command_words.split_command(command, "--resume-command") if command else list(words), pattern)
 
 
 def check(checked: Command, folder: Path) -> Checked:
@@ -140,21 +142,23 @@ def check(checked: Command, folder: Path) -> Checked:
     left_by_first = LeftFiles.since(before, runs.names_of_outputs("control-1"))
     outcomes = [control, runs.run(resume.KEPT)]
     _require_results(control)
-    difference = differences.between(*outcomes)
+    difference = differences.find_differences(*outcomes)
     if not difference.files:
         outcomes.append(runs.run("control-3"))
-        difference = differences.between(control, outcomes[-1])
-    text = program_text.sources(checked.words, Path())
+        difference = differences.find_differences(control, outcomes[-1])
+    text = program_text.program_files(checked.words, Path())
     seeds, sizes, ignored, why = {}, {}, [], None
     if difference.files:
         why = diagnosis.diagnose(runs, outcomes, text, left_by_first)
     else:
         # If no source is declared, one run with other seeds shows whether any seed counts.
-        counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
+        counts = (
+            checked.declared or differences.find_differences(control, runs.run("all-seeds", *checked.sources)).files
+        )
         for source in checked.sources if counts else ():
             seeded = runs.run(source, source)
-            seeds[source] = differences.between(control, seeded)
-            sizes[source] = other_settings.gap(control, seeded).largest
+            seeds[source] = differences.find_differences(control, seeded)
+            sizes[source] = other_settings.gap_between(control, seeded).largest
         unused = [source for source, changed in seeds.items() if not changed.files]
         reasons = {source: _not_passed_on(source, checked.words, text) for source in unused}
         # Only a seed that reaches the program can be lost within it.
@@ -166,10 +170,18 @@ def check(checked: Command, folder: Path) -> Checked:
     left = [name for name in outcome_files.FILES if (control.folder / name).is_file()]
     left += [*control.files, *control.printed]
     verdict = Checked(
-        checked.words, left, differences.timed(control), runs.seconds, difference, why, seeds, ignored, checked.declared
+        checked.words,
+        left,
+        differences.names_of_times(control),
+        runs.seconds,
+        difference,
+        why,
+        seeds,
+        ignored,
+        checked.declared,
     )
     if difference.files:
-        return verdict._replace(parting=traced_runs.locate(runs) if checked.trace else None)
+        return verdict._replace(parting=traced_runs.locate_parting(runs) if checked.trace else None)
     return verdict._replace(
         resumed=resume.check(runs, checked.resume, control) if checked.resume else None,
         breaks=other_settings.check(runs, checked.asked, control, sizes),
@@ -186,7 +198,7 @@ def _require_results(outcome: Outcome) -> None:
 
 def _not_passed_on(source: str, words: Sequence[str], text: Sequence[SourceFile]) -> str:
     """Why a seed does not reach the program, by its command and its text; empty if it may reach it."""
-    if source in command_words.placeholders(words) or source in program_text.seeds_read(text):
+    if source in command_words.placeholders_of(words) or source in program_text.seeds_read(text):
         return ""
     return f"the command has no {{{source}}}, and its text does not read {launch.SEED}{source.upper()}"
 
@@ -231,7 +243,7 @@ def as_text(checked: Checked) -> str:
     if checked.reproducible:
         lines = _reproducible(checked)
     else:
-        lines = diagnosis.different(checked.difference, checked.diagnosis)
+        lines = diagnosis.explain_difference(checked.difference, checked.diagnosis)
         lines += ["", *traced_runs.as_text(checked.parting)] if checked.parting else []
         lines += ["", "The seeds of sources are tested once two equal runs are equal."]
     if checked.resumed:
@@ -252,7 +264,7 @@ def _reproducible(checked: Checked) -> list[str]:
         return lines
     rows = [("seed", "predictions", "largest difference", "from epoch")]
     rows += [(source, *_changes(changed)) for source, changed in checked.seeds.items()]
-    lines += ["", "Another seed changes:", *aligned(rows), ""]
+    lines += ["", "Another seed changes:", *align_columns(rows), ""]
     for row in checked.ignored:
         lines.append(f"{row.source} is ignored: {row.why}. Leave it out of --sources if the program has no such noise.")
         for place in row.places:
@@ -268,6 +280,6 @@ def _changes(changed: Difference) -> tuple[str, str, str]:
     """The changes by another seed, as a row of the table."""
     if not changed.files:
         return "nothing", "", ""
-    metrics = ", ".join(f"{name} {differences.both(*pair)}" for name, pair in changed.metrics.items())
-    predictions = differences.share(changed) or metrics or ", ".join(changed.files)
-    return (predictions, differences.size(changed.largest), "" if changed.epoch is None else str(changed.epoch))
+    metrics = ", ".join(f"{name} {differences.both_numbers(*pair)}" for name, pair in changed.metrics.items())
+    predictions = differences.share_of_predictions(changed) or metrics or ", ".join(changed.files)
+    return (predictions, differences.number_text(changed.largest), "" if changed.epoch is None else str(changed.epoch))

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
-from toolnoise.base.printing import aligned, span
+from toolnoise.base.printing import align_columns, span_text
 from toolnoise.base.times import is_time
 from toolnoise.checking import differences
 from toolnoise.checking import injected as kinds
 from toolnoise.checking.differences import Difference
-from toolnoise.checking.launch import Saves, Stop, stamps
+from toolnoise.checking.launch import Saves, Stop, file_stamps
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import code_of
 from toolnoise.checking.trial_runs import TrialRuns
@@ -154,7 +154,7 @@ def check(runs: TrialRuns, how: Resume, control: Outcome) -> Resumed:
     if not any(each.difference and each.difference.files for each in resumed.interruptions):
         return resumed
     pattern = how.stop_at.pattern if how.stop_at else None
-    return Resumed(resumed.interruptions, *forgotten(runs, how.words, pattern))
+    return Resumed(resumed.interruptions, *forgotten_objects(runs, how.words, pattern))
 
 
 def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, control: Outcome) -> Interruption:
@@ -163,14 +163,14 @@ def _interrupted(runs: TrialRuns, how: Resume, stop: Stop, seconds: float, contr
     if runs.execute(name, stop=stop) is None:
         return one
     places = runs.checkpoints(name)
-    left, printed = stamps(places), runs.printed(name)
-    difference = differences.between(control, runs.run(name, words=how.words, goes_on=True))
+    left, printed = file_stamps(places), runs.printed(name)
+    difference = differences.find_differences(control, runs.run(name, words=how.words, goes_on=True))
     whole, resumed = runs.printed(KEPT), runs.printed(name).removeprefix(printed)
     return one._replace(
         difference=difference,
         seconds=runs.seconds[-1],
         kept=bool(left),
-        late=bool(left) and left == stamps(places),
+        late=bool(left) and left == file_stamps(places),
         anew=printed_again(whole, printed, resumed),
     )
 
@@ -206,9 +206,9 @@ def _last_state(line: str) -> str:
 # Forgotten states
 
 
-def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[list[Omission], str]:
+def forgotten_objects(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tuple[list[Omission], str]:
     """The states that a program forgets, the likeliest cause first; and the reason if nothing is known."""
-    most = f", at most about {span(OBSERVED_RUNS * max(runs.seconds))}" if runs.seconds else ""
+    most = f", at most about {span_text(OBSERVED_RUNS * max(runs.seconds))}" if runs.seconds else ""
     print(f"it is observed to see what it forgets: {OBSERVED_RUNS} more runs, until a save{most}", file=sys.stderr)
     try:
         saved, again, went_on = _observed(runs, words, stop_at)
@@ -218,7 +218,7 @@ def forgotten(runs: TrialRuns, words: Sequence[str], stop_at: str | None) -> tup
         return [], "no file was seen that it writes within a loop"
     if not went_on or not went_on["states"]:
         return [], f"after resuming, it did not reach {_place(*saved['line'])} again"
-    if omissions := compared(saved, again, went_on):
+    if omissions := compare_states(saved, again, went_on):
         return omissions, ""
     if not saved["is_whole"]:
         return [], f"it has more than {kinds.MOST_VALUES:,} values, or they take too long to read"
@@ -262,7 +262,7 @@ def _state(runs: TrialRuns, name: str) -> Path:
     return (runs.folder / "states" / f"{name}.json").absolute()
 
 
-def compared(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mapping[str, Any]) -> list[Omission]:
+def compare_states(saved: Mapping[str, Any], again: Mapping[str, Any], went_on: Mapping[str, Any]) -> list[Omission]:
     """The forgotten states, grouped by the object that has them."""
     # The states at the first arrival and at the same position in the loops: the one with fewer differences counts.
     differing = [(_differing(saved, again, state), state) for state in went_on["states"].values()]
@@ -370,13 +370,13 @@ def as_text(resumed: Resumed, noise: int | None) -> list[str]:
     """The verdict as lines of text."""
     rows = [("stopped at", "by", "went on for", "at the end", "of a new seed's effect")]
     for each in resumed.interruptions:
-        ran = "" if each.seconds is None else span(each.seconds)
+        ran = "" if each.seconds is None else span_text(each.seconds)
         share = differences.of_noise(each.difference, noise) if each.difference else ""
         rows.append((each.at, each.signal, ran, _end(each), share))
-    lines = ["A run that is stopped and goes on:", *aligned(rows)]
+    lines = ["A run that is stopped and goes on:", *align_columns(rows)]
     for each in resumed.interruptions:
         if each.difference and each.difference.files:
-            lines += [f"After {each.signal}:", *(f"  {part}" for part in differences.parts(each.difference))]
+            lines += [f"After {each.signal}:", *(f"  {part}" for part in differences.parts_text(each.difference))]
     omitted = _forgotten_as_text(resumed.omissions, resumed.unknown)
     return [*lines, "", *omitted] if omitted else lines
 

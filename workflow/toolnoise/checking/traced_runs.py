@@ -45,11 +45,11 @@ class Parting(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def locate(runs: TrialRuns) -> Parting:
+def locate_parting(runs: TrialRuns) -> Parting:
     """Record up to PAIRS pairs of runs until one pair differs, and return where its runs diverge."""
     for pair in range(PAIRS):
         (outcome, record), (other_outcome, other) = (_traced(runs, f"trace-{2 * pair + number}") for number in (1, 2))
-        alike = not differences.between(outcome, other_outcome).files
+        alike = not differences.find_differences(outcome, other_outcome).files
         parting = _compared(record, other, alike=alike)
         if parting.index is not None or not parting.count or not alike:
             break
@@ -98,11 +98,11 @@ def _compared(record: Path, other: Path, *, alike: bool) -> Parting:
     shown = one or another
     place = (index, shown.name, shown.file, shown.line, code_of(shown.file, shown.line))
     forward = shown.about.get("forward")
-    says = explain(one, another, index)
+    says = explain_operations(one, another, index)
     return Parting(says, count, alike, *place, tuple(forward) if forward else None)
 
 
-def explain(a: Operation | None, b: Operation | None, index: int) -> str:
+def explain_operations(a: Operation | None, b: Operation | None, index: int) -> str:
     """Explain why two operations with the same index differ; one of them is None if its run has ended before."""
     if a is None or b is None:
         return f"one run does it, and the other has ended after {index:,} operations"

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.base.printing import span
+from toolnoise.base.printing import span_text
 from toolnoise.base.spec import Spec
 from toolnoise.checking import launch, outcome
 from toolnoise.checking.injected import TASK
@@ -59,7 +59,7 @@ class Wanted(NamedTuple):
 NOTHING = Wanted()
 
 
-def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[str] = ()) -> Wanted:
+def parse_wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[str] = ()) -> Wanted:
     """Check the command line's files and patterns to compare, and the checkpoints to remove."""
     for name in checkpoints:
         if Path(name).exists():
@@ -79,7 +79,7 @@ def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[
         metrics[name] = compiled
     if len(set(files)) < len(files):
         raise BadArgument("output", f"found {', '.join(files)}", "each file once")
-    names = command_words.required(files, "--output") if files else ()
+    names = command_words.require_words(files, "--output") if files else ()
     return Wanted(tuple(names), tuple(metrics.items()), tuple(checkpoints))
 
 
@@ -90,12 +90,12 @@ class TrialRuns:
         self.words, self.limit, self.wanted, self.folder = words, limit, wanted, folder
         self.seconds: list[float] = []
         self.started = 0
-        self.secret = command_words.variables(words, "command line")
+        self.secret = command_words.variables_of(words, "command line")
 
     def run(self, name: str, *varying: str, **how: Any) -> Outcome:
         """Run the command by `execute`, and return the outcome."""
-        paths = list(map(Path, command_words.filled(self.wanted.files, self._values(name, varying))))
-        before, started = launch.stamps(paths), time.time()
+        paths = list(map(Path, command_words.fill_placeholders(self.wanted.files, self._values(name, varying))))
+        before, started = launch.file_stamps(paths), time.time()
         self.execute(name, *varying, **how)
         out = self._place("outcomes", name)
         try:
@@ -130,20 +130,20 @@ class TrialRuns:
         files.write_json(file, job)
         variables = {**launch.variables_of(job, file), **(more or {})}
         if task is not None:
-            variables |= injected(self.folder / "injected", f"{name}-goes-on" if goes_on else name, task)
+            variables |= injected_variables(self.folder / "injected", f"{name}-goes-on" if goes_on else name, task)
         if self.seconds:
             time.sleep(PAUSE)
         self.started += 1
-        _say(f"{name} started, at most {span(self.limit)} (--limit); log: {log}")
+        _say(f"{name} started, at most {span_text(self.limit)} (--limit); log: {log}")
         started = time.monotonic()
-        filled = command_words.filled(words or self.words, self._values(name, varying))
+        filled = command_words.fill_placeholders(words or self.words, self._values(name, varying))
         beat = functools.partial(_beat, name)
         try:
-            number = launch.run(filled, variables, log, ".", self.limit, self.secret, beat, stop)
+            number = launch.run_command(filled, variables, log, ".", self.limit, self.secret, beat, stop)
         except BadInput as error:
             raise BadInput(_which(name, self.started), "", str(error)) from None
         self.seconds.append(time.monotonic() - started)
-        _say(f"{name}: {span(self.seconds[-1])}{f', stopped by {signal.Signals(number).name}' if number else ''}")
+        _say(f"{name}: {span_text(self.seconds[-1])}{f', stopped by {signal.Signals(number).name}' if number else ''}")
         return number
 
     def checkpoints(self, name: str) -> list[Path]:
@@ -153,11 +153,14 @@ class TrialRuns:
     def say_what_follows(self, most: int) -> None:
         """Print how many more runs follow at most, and how long they may take."""
         longest = max(self.seconds, default=0) + PAUSE
-        _say(f"the program is observed to find out why: at most {most} more runs, at most about {span(most * longest)}")
+        _say(
+            f"the program is observed to find out why: at most {most} more runs, "
+            f"at most about {span_text(most * longest)}"
+        )
 
     def names_of_outputs(self, name: str) -> list[str]:
         """The files that a run writes and that are compared."""
-        return command_words.filled(self.wanted.files, self._values(name, ()))
+        return command_words.fill_placeholders(self.wanted.files, self._values(name, ()))
 
     def printed(self, name: str) -> str:
         """All that a run has printed so far."""
@@ -207,7 +210,7 @@ def _say(line: str) -> None:
 
 
 def _beat(name: str, seconds: float, line: str) -> None:
-    _say(f"{name} runs, {span(seconds)}{f': {line}' if line else ''}")
+    _say(f"{name} runs, {span_text(seconds)}{f': {line}' if line else ''}")
 
 
 def _which(name: str, number: int) -> str:
@@ -216,7 +219,7 @@ def _which(name: str, number: int) -> str:
     return f"{name} ({numbers.get(number, f'run {number}')})"
 
 
-def injected(folder: Path, name: str, task: Mapping[str, Any]) -> dict[str, str]:
+def injected_variables(folder: Path, name: str, task: Mapping[str, Any]) -> dict[str, str]:
     """Copy the injected package to a folder, once, and return the variables by which a program is observed.
 
     The package has to lie there as files, since the program's own interpreter imports it.
@@ -237,7 +240,7 @@ def copy_written(path: Path, copied: Path, before: Mapping[Path, tuple[int, int]
     """Copy a file that a run wrote; `before` has its stamp from before the run, if it existed."""
     if path.is_dir():
         raise BadInput(path, "", "is a folder", "a file that each run writes, such as one in it")
-    if launch.stamps([path]).get(path) in (None, before.get(path)):
+    if launch.file_stamps([path]).get(path) in (None, before.get(path)):
         allowed = f"a file that each run writes; {launch.last_words(log)}"
         raise BadInput(path, "", "the program did not write it", allowed)
     copied.parent.mkdir(exist_ok=True)
@@ -256,7 +259,7 @@ def _number(pattern: re.Pattern, text: str, log: Path) -> float:
         raise BadInput("--metric", pattern.pattern, "nothing that the program printed matches", launch.last_words(log))
     last = matches[-1]
     try:
-        value = outcome.number(last[1] or "")
+        value = outcome.number_in_text(last[1] or "")
     except ValueError:
         raise BadInput("--metric", pattern.pattern, f"found {last[1] or ''!r}", "a number in the group") from None
     start, end = last.span(1)

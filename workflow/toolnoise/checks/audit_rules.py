@@ -18,18 +18,18 @@ from toolnoise.base import arrays, code_digest, command_words, environment
 from toolnoise.base.arrays import bit_equal
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256, read_bytes, read_json, readable, sha256
-from toolnoise.base.noise_sources import OPTIONAL, draws, replicate
+from toolnoise.base.noise_sources import OPTIONAL, draws_of_runs, replicate_of
 from toolnoise.base.spec import Spec
 from toolnoise.checks.expected_jobs import ExpectedJob, expected_jobs
 from toolnoise.datasets import prepared, sources
 from toolnoise.engines import accelerators
-from toolnoise.epoch_plan import cycles
+from toolnoise.epoch_plan import count_cycles
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.measures import control_gate
 from toolnoise.models.initial import Parameter
 from toolnoise.provenance import repository
 from toolnoise.provenance.audit import ODD, Found, Rule, each, guarded, rule
-from toolnoise.provenance.diff import changes
+from toolnoise.provenance.diff import changes_of_values
 from toolnoise.provenance.statements import LOCK, SOURCE, Statement
 from toolnoise.provenance.tree import CHECKPOINTS, STUDY_FILE, Tree
 from toolnoise.study import config, environments, grid, job_code, layout, programs, runs
@@ -62,7 +62,7 @@ def rules_of(tree: Tree) -> list[Rule]:
     ]
     path = tree.root / STUDY_FILE
     try:
-        study = grid.build(config.resolve(read_json(path), path), path)
+        study = grid.build_study(config.resolve(read_json(path), path), path)
     except (BadInput, *ODD) as error:
         return [rule(_unread, "complete", f"cannot be read ({error})"), *of_runs]
     jobs = {job.outputs[0]: job for job in expected_jobs(study)}
@@ -90,7 +90,7 @@ def _note_variables(study: Study, tree: Tree) -> None:
 
 @functools.cache
 def _digest(modules: tuple[str, ...], files: tuple[str, ...]) -> str:
-    return code_digest.digest(*modules, files=files)
+    return code_digest.digest_of_code(*modules, files=files)
 
 
 def counted(statement: Statement) -> str | None:
@@ -99,7 +99,7 @@ def counted(statement: Statement) -> str | None:
     if verb not in job_code.JOBS:
         return None
     try:
-        return _digest(job_code.modules(verb, parameters), job_code.files(verb, parameters))
+        return _digest(job_code.modules_of_job(verb, parameters), job_code.files_of_job(verb, parameters))
     except (BadInput, *ODD):
         return None
 
@@ -154,7 +154,7 @@ def unlike(job: ExpectedJob | None, statement: Statement, *, is_stale: bool = Fa
 
 def _differing(name: str, what: str, value: Any, expected: Any) -> Found:
     """A finding if two JSON values differ: what is wrong, and the keys that differ, such as `recipe.epochs`."""
-    if keys := [change.key or "all" for change in changes(value, expected)]:
+    if keys := [change.key or "all" for change in changes_of_values(value, expected)]:
         yield name, f"{what}: {', '.join(keys[:5])}"
 
 
@@ -175,7 +175,7 @@ def declared(jobs: dict[str, ExpectedJob], tree: Tree, statement: Statement) -> 
         yield from _as_adopted(tree, statement)
     if statement.verb != "prepare" or job is None:
         return
-    asked, files = sources.sources(job.parameters["entry"]), statement.made_of(SOURCE)
+    asked, files = sources.sources_of(job.parameters["entry"]), statement.made_of(SOURCE)
     if len(asked) != len(files):
         yield statement.name, f"comes from {len(files)} files; the study declares {len(asked)}"
         return
@@ -229,7 +229,7 @@ def repeats(tree: Tree, name: str, statement: Statement) -> Found:
             yield name, f"has the seeds {about['seeds']}; it was made from {', '.join(made_from)}"
         # Only the network knows which sources it does not use. Dumps of earlier versions have no draws in the index.
         unused = set(about.get("unused", ())).intersection(OPTIONAL)
-        drawn = draws(Spec.read(spec), about["seeds"], unused) if "draws" in about else {}
+        drawn = draws_of_runs(Spec.read(spec), about["seeds"], unused) if "draws" in about else {}
         yield from _differing(name, "has draws that do not follow from its seeds", drawn, about.get("draws", {}))
         spec = {key: value for key, value in spec.items() if key not in ("seed", "draw")}
     wanted = {"spec": spec, "observed": statement.observed}
@@ -297,15 +297,18 @@ def _trained_runs(tree: Tree) -> tuple[list[TrainedRun], list[tuple[str, str]]]:
 
 
 def _trained(tree: Tree, record: str) -> TrainedRun:
-    run = runs.read(_whole(tree, record))
+    run = runs.read_run(_whole(tree, record))
     folder = record.removesuffix("/run.json")
     _whole(tree, f"{folder}/history.csv")
     spec, rows = run.spec, run.history()
-    start = (spec.model.name, spec.dataset.name, spec.study_seed, replicate("init", spec))
+    start = (spec.model.name, spec.dataset.name, spec.study_seed, replicate_of("init", spec))
     # The whole recipe except learning rates.
-    recipe, replicates = spec.recipe, (replicate(source, spec) for source in ("data", "shuffle", "augment", "dropout"))
+    recipe, replicates = (
+        spec.recipe,
+        (replicate_of(source, spec) for source in ("data", "shuffle", "augment", "dropout")),
+    )
     shape = (recipe["batch_size"], recipe.get("last_batch"), recipe["crop"], recipe["flip"])
-    emulated = replicate("impl", spec) if spec.hardware.impl_noise == "reduction-order" else 0
+    emulated = replicate_of("impl", spec) if spec.hardware.impl_noise == "reduction-order" else 0
     plan = (spec.dataset.name, spec.study_seed, *shape, str(recipe.get("resized_crop")), *replicates, emulated)
     return TrainedRun(
         record,
@@ -385,7 +388,7 @@ def _equal(tree: Tree, cell: Cell, alike: list[TrainedRun], gate: str) -> Found:
             yield logits, f"does not have equal logits of {len(alike)} runs"
     if tree.inside(gate) in tree.files:
         seeds = [run.spec.seed for run in alike]
-        if _json(tree, gate) != control_gate.passed(cell, seeds, first.weights[-1]):
+        if _json(tree, gate) != control_gate.passing_verdict(cell, seeds, first.weights[-1]):
             yield gate, "the gate's verdict does not follow from its runs"
 
 
@@ -408,10 +411,10 @@ def numbers(trained: list[TrainedRun], tree: Tree) -> Found:
 
 
 def _weights(tree: Tree, name: str, run: TrainedRun) -> Found:
-    trained = runs.read(_whole(tree, name).with_name("run.json"))
+    trained = runs.read_run(_whole(tree, name).with_name("run.json"))
     about, (*kept, final) = trained.record, trained.snapshots()
     by_epoch = [(len(run.weights), final)]
-    if cycles(run.spec.recipe) > 1:
+    if count_cycles(run.spec.recipe) > 1:
         epochs = runs.snapshot_epochs(run.spec.recipe, len(run.weights))
         by_epoch += zip(epochs, kept, strict=True)
     if records_steps(run.spec.recipe):
@@ -430,7 +433,7 @@ def _weights(tree: Tree, name: str, run: TrainedRun) -> Found:
     if run.spec.varies("bit"):
         # The weight whose bit a run must have moved follows from its seeds and tensors.
         parameters = [Parameter(path, one.shape, path in about["trainable"], "", {}) for path, one in final.items()]
-        moved = bitflip.recorded(bitflip.of_run(parameters, run.spec), run.spec, len(run.weights))
+        moved = bitflip.record_of_move(bitflip.of_run(parameters, run.spec), run.spec, len(run.weights))
     wrong = "has a moved_bit that does not follow from its seeds"
     yield from _differing(run.name, wrong, moved, about.get("moved_bit"))
 
@@ -452,7 +455,7 @@ def _accuracies(tree: Tree, statement: Statement) -> Found:
     (data,) = (needed.name for needed in statement.inputs if needed.role == "data")
     records = [needed.name for needed in statement.inputs if needed.role == "records"]
     stack = arrays.read_npy(_whole(tree, statement.name))
-    labels = prepared.targets(_whole(tree, data))["test_labels"].reshape(-1)
+    labels = prepared.targets_of_test(_whole(tree, data))["test_labels"].reshape(-1)
     if stack.ndim not in (2, 3) or stack.shape[:2] != (len(records), len(labels)):
         found = f"{len(records)} runs x {len(labels)} examples"
         raise BadInput(statement.name, "shape", f"found {stack.shape}", found)
@@ -461,7 +464,7 @@ def _accuracies(tree: Tree, statement: Statement) -> Found:
 
 
 def _accuracy(tree: Tree, name: str, layer: np.ndarray, labels: np.ndarray) -> Found:
-    run = runs.read(_whole(tree, name))
+    run = runs.read_run(_whole(tree, name))
     if run.diverged:
         return
     statement = float(run.history()[-1]["test_accuracy"])

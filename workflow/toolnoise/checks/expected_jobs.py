@@ -43,7 +43,7 @@ def _measured(study: Study, cell: Cell) -> Parameters:
 
 def _figure(study: Study, place: Shown) -> Parameters:
     figure = study.figure(place.figure)
-    return {"figure": figure.name, "notebook": figure.notebook, **notebook_values.values(study, figure)}
+    return {"figure": figure.name, "notebook": figure.notebook, **notebook_values.notebook_values(study, figure)}
 
 
 def _overhead(study: Study, place: Any) -> Parameters:
@@ -109,7 +109,7 @@ class ExpectedJob(NamedTuple):
     def stated(self) -> Parameters:
         """The parameters as a statement has them: the keys of every draw follow from the seeds and the variant."""
         spec = self.parameters.get("spec")
-        return self.parameters | ({"keys": streams.keys(Spec.read(spec))} if spec else {})
+        return self.parameters | ({"keys": streams.keys_of_run(Spec.read(spec))} if spec else {})
 
 
 def expected_jobs(study: Study) -> Iterator[ExpectedJob]:
@@ -118,7 +118,7 @@ def expected_jobs(study: Study) -> Iterator[ExpectedJob]:
         for place in kind.places(study):
             outputs = tuple(study.path(pattern, place) for pattern in kind.patterns)
             yield _job(study, verb, place, outputs, needed=kind.needed)
-    for kind, path in expected.collected(study).items():
+    for kind, path in expected.collected_files(study).items():
         yield _job(study, "collect", MetricFile(kind), (path,))
     for figure in study.figures:
         yield _job(study, "render", Shown(figure.name), tuple(expected.files_of(study, figure)))

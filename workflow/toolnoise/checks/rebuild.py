@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from toolnoise.base import environment, files, program
 from toolnoise.base.errors import BadInput, as_given
 from toolnoise.base.files import sha256
-from toolnoise.base.printing import counted, escaped
+from toolnoise.base.printing import counted, make_printable
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import fetching
 from toolnoise.engines import serving
@@ -51,7 +51,7 @@ class Job(NamedTuple):
     @property
     def called(self) -> str:
         """A short name of the job."""
-        return f"{self.statement.verb} {escaped(self.statement.name)}"
+        return f"{self.statement.verb} {make_printable(self.statement.name)}"
 
     @property
     def kind(self) -> str:
@@ -77,7 +77,7 @@ class Refused(Exception):  # noqa: N818 (it is no error of this program)
 
 def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
     """The jobs that made these files, or everything in these folders."""
-    jobs, load = dict[tuple[Path, str], Job](), functools.cache(tree.load)
+    jobs, load = dict[tuple[Path, str], Job](), functools.cache(tree.load_results)
     for path in paths:
         place = Path(path).absolute()
         root = tree.study_of(place / FOLDER)
@@ -99,7 +99,7 @@ def jobs_of(paths: Iterable[str | Path]) -> list[Job]:
     return list(jobs.values())
 
 
-def sampled(jobs: Iterable[Job], count: int, seed: int) -> list[Job]:
+def sample_jobs(jobs: Iterable[Job], count: int, seed: int) -> list[Job]:
     """Draw `count` of the jobs that can be repeated: kind by kind in turn, and at random within a kind."""
     kinds: dict[str, list[Job]] = {kind: [] for kind in FIRST}
     for job in sorted(jobs, key=lambda job: (str(job.tree.root), job.statement.name)):
@@ -126,14 +126,14 @@ def made_again(jobs: list[Job]) -> Iterator[Rebuilt]:
         yield outcome
 
 
-def report(outcomes: Iterable[Rebuilt]) -> int:
+def report_outcomes(outcomes: Iterable[Rebuilt]) -> int:
     """Print each outcome as it comes, then their counts; return the exit code: 1 if any differs or was not tried."""
     verdicts: Counter[str] = Counter()
     for outcome in outcomes:
         verdicts[outcome.verdict] += 1
         first, *others = outcome.lines
-        print(f"{outcome.verdict}: {outcome.job.called}: {escaped(first)}")
-        print("".join(f"    {escaped(line)}\n" for line in others), end="", flush=True)
+        print(f"{outcome.verdict}: {outcome.job.called}: {make_printable(first)}")
+        print("".join(f"    {make_printable(line)}\n" for line in others), end="", flush=True)
     print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()))
     return 1 if verdicts[DIFFERS] or verdicts[LACKING] else 0
 
@@ -163,11 +163,11 @@ def _performed(job: Job, scratch: Path) -> tuple[Path, str]:
         _require(needed, there)
         _link(folder / needed.name, there)
     for source, path in outside.items():
-        _require(source, user / path, lambda path: fetching.verified({"path": str(path)})["sha256"])
+        _require(source, user / path, lambda path: fetching.verified_record({"path": str(path)})["sha256"])
         _link(folder / path, user / path)
     for needed in statement.made_of(PACKAGE):
         package = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@.+", needed.uri)
-        if not package or not repository.versions(package[1]):
+        if not package or not repository.package_versions(package[1]):
             raise Refused(f"no installed package has {needed.name} ({needed.uri})")
         _require(needed, repository.installed_file(package[1], needed.name))
     _link(folder / environments.FOLDER, Path.cwd() / environments.FOLDER)
@@ -208,7 +208,7 @@ def _link(place: Path, source: Path) -> None:
 def _run(words: list[str], folder: Path, variables: dict[str, str]) -> None:
     """Perform a command in a folder; its standard output, such as the progress of a training, is shown."""
     with tempfile.TemporaryFile() as log:
-        command = program.python("toolnoise.cli", *words)
+        command = program.python_command("toolnoise.cli", *words)
         done = subprocess.run(command, cwd=folder, env=variables, stdout=sys.__stderr__.fileno(), stderr=log)
         log.seek(0)
         last = (log.read().decode("utf-8", "replace").strip().splitlines() or [""])[-1].removeprefix("toolnoise: ")
@@ -243,8 +243,8 @@ def package_of(statement: Statement, scratch: Path) -> tuple[Path, str]:
     here = [file for file in recorded if _is(program.path_of(file.name), file)]
     if here == recorded:
         return program.PACKAGE.parent, "the code here"
-    if repository.committed(commit):
-        repository.extract(commit, scratch)
+    if repository.time_of_commit(commit):
+        repository.extract_commit(commit, scratch)
     for file in here:
         # A file with uncommitted changes when the job ran may have been committed since.
         (scratch / file.name).parent.mkdir(parents=True, exist_ok=True)
@@ -295,8 +295,8 @@ def _compared(job: Job, folder: Path, code: str) -> Rebuilt:
     outputs = job.statement.outputs
     remarks = {output.name: _remark(job, output, folder / output.name) for output in outputs}
     lines = [f"{name}: {remark}" for name, remark in remarks.items() if remark]
-    now = statements.read(folder / statements.path_for(job.statement.name))
-    changed = list(diff.changes(_circumstances(job.statement), _circumstances(now)))
+    now = statements.read_statement(folder / statements.path_for(job.statement.name))
+    changed = list(diff.changes_of_values(_circumstances(job.statement), _circumstances(now)))
     lines += [f"its command is for other {change.key}" for change in changed if change.key.startswith("parameters")]
     if lines:
         record = next((job.tree.inside(output.name) for output in outputs if output.role == "record"), None)
@@ -320,7 +320,7 @@ def _remark(job: Job, output: Artifact, again: Path) -> str:
     if inside not in job.tree.files:
         return "" if as_stated else "the rebuilt file differs from the stated one, which is not here for a comparison"
     here = job.tree.root / inside
-    first = diff.compare(here, again)
+    first = diff.compare_files(here, again)
     if sha256(here) != output.sha256:
         rebuilt = "rebuilt as stated, but" if as_stated else "not rebuilt as stated, and"
         return f"{rebuilt} the file here, which is not as stated, differs {first}"

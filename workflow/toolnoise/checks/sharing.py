@@ -25,7 +25,7 @@ from typing import NamedTuple
 from toolnoise.base import files, scratch
 from toolnoise.base.errors import BadInput, naming_output
 from toolnoise.base.files import sha256
-from toolnoise.base.printing import escaped
+from toolnoise.base.printing import make_printable
 from toolnoise.base.progress import progress
 from toolnoise.checks import audit_rules
 from toolnoise.checks.expected_jobs import ExpectedJob, expected_jobs
@@ -87,7 +87,7 @@ def export_archive(
     if found.top:
         chosen[found.named(found.top.path)] = found.top
     with progress("exporting", sum(output.size for output in owed.values()), "B") as shown:
-        archive.pack(out, _members(found, chosen, owed, shown.update))
+        archive.write_archive(out, _members(found, chosen, owed, shown.update))
     return counts
 
 
@@ -134,10 +134,10 @@ def import_archive(
     if any((snakemake / "locks").glob("*")):
         found = "Snakemake is running here, or was killed"
         raise BadInput(snakemake.parent, "", found, "wait until it has ended; after a kill: snakemake --unlock")
-    with naming_output(root, scratch.FOLDER), archive.unpacked(Path(packed), root) as folder:
+    with naming_output(root, scratch.FOLDER), archive.unpacked_study(Path(packed), root) as folder:
         incoming = _Incoming(study, root, tree.load_readable(folder))
         for name, found, wanted in incoming.refusals(other_code, why_unsigned):
-            raise BadInput(packed, escaped(name), found, wanted)
+            raise BadInput(packed, make_printable(name), found, wanted)
         placed = incoming.place(snakemake)
     return Counts(Counter(placed), len(incoming.coming) - len(placed))
 
@@ -191,7 +191,7 @@ class _Incoming:
             made_by = {read.name: read.sha256 for read in statement.made_of(CODE, RESOURCE)}
             for file in sorted(present.keys() | made_by):
                 if present.get(file) != made_by.get(file):
-                    found = f"was made by a {escaped(file)} that differs from the one here"
+                    found = f"was made by a {make_printable(file)} that differs from the one here"
                     yield name, found, f"commit {statement.commit or 'unknown'}, or --other-code"
 
     def _wrong_files(self) -> Refusals:
@@ -221,7 +221,7 @@ class _Incoming:
                     if self.owed[read.name].sha256 != read.sha256:
                         yield statement.path, f"names a different {read.name}", "the one in the archive"
                 elif read.name not in outputs:
-                    yield statement.path, f"was made from {escaped(read.name)}", "files of the study"
+                    yield statement.path, f"was made from {make_printable(read.name)}", "files of the study"
                 elif not self.place_of(read.name).exists():
                     raise BadInput(
                         self.place_of(read.name), "", "no such file", f"make it first: snakemake {read.name}"

@@ -16,7 +16,7 @@ from toolnoise import streams
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.job import Files, JobFunction, annotation_of, argument_of, values_in_text
-from toolnoise.base.job import option as option_of
+from toolnoise.base.job import option_of as option_of
 from toolnoise.base.printing import Plain
 from toolnoise.base.spec import Spec
 from toolnoise.commands.verb import Verb
@@ -45,7 +45,7 @@ _OPTIONAL_PARTS = ("dataset", "images", "steps")
 PLACES = {"cell": Cell, "pair": Pair}
 
 
-def verb(name: str) -> Verb:
+def verb_of_job(name: str) -> Verb:
     """The verb of a job."""
     job = job_code.function_of(name)
     return Verb(
@@ -138,9 +138,9 @@ def _run(options: argparse.Namespace) -> None:
     parameters = parameters_of(job, given)
     name = environments.environment_of(parameters)
     if name and not environments.is_this(name):
-        environments.require(name, parameters["spec"]["hardware"]["name"])
+        environments.require_environment(name, parameters["spec"]["hardware"]["name"])
         # This process becomes the job's process in the other environment.
-        there = environments.program(name, "toolnoise")
+        there = environments.program_of_environment(name, "toolnoise")
         os.execv(there, [str(there), *options.command_line])  # noqa: S606 (no shell is wanted)
     from toolnoise.provenance import recorder
 
@@ -155,16 +155,16 @@ def _run(options: argparse.Namespace) -> None:
                 # The program has a folder beside the checkpoint, which the job has checked.
                 shutil.rmtree(Path(checkpoint).with_suffix(""), ignore_errors=True)
 
-    with errors_in_one_line(f"{options.verb} {called(parameters)}".rstrip()):
+    with errors_in_one_line(f"{options.verb} {name_of_job(parameters)}".rstrip()):
         try:
-            work = recorded(options.verb, parameters, named, aside, options.command_line)
-            recorder.run(work, options.started, done)
+            work = recorded_job(options.verb, parameters, named, aside, options.command_line)
+            recorder.record_job(work, options.started, done)
         except KeyError as error:
             _require_whole_recipe(error.args[0], parameters)
             raise
 
 
-def recorded(
+def recorded_job(
     verb: str, parameters: dict[str, Any], named: Files, aside: Files, command: Sequence[str] = ()
 ) -> "recorder.Job":
     """A job for the recorder; `named` are its files by argument."""
@@ -177,13 +177,13 @@ def recorded(
     outside = getattr(job.function, "from_outside", None)
     return recorder.Job(
         verb,
-        parameters | ({"keys": streams.keys(spec)} if spec else {}),
+        parameters | ({"keys": streams.keys_of_run(spec)} if spec else {}),
         tuple(command),
         tuple(recorder.JobFile(path, role, made_with=first_output(path)) for path, role in job.read(named)),
         tuple(recorder.JobFile(path, role, job.files[argument_of(role)].timed) for path, role in job.written(named)),
-        perform=lambda: job_code.perform(verb, parameters, named | aside),
+        perform=lambda: job_code.perform_job(verb, parameters, named | aside),
         code=lambda: job_code.digests_of_sources(verb, parameters),
-        counted=lambda: job_code.digest(verb, parameters),
+        counted=lambda: job_code.digest_of_job(verb, parameters),
         outside=(lambda output: outside(parameters, output)) if outside else lambda _: (),
         resumed=lambda: files.read_json(named["record"]).get("resumed_after"),
         checkpoint=aside.get("checkpoint", ""),
@@ -195,11 +195,11 @@ def recorded(
 def _require_whole_recipe(key: str, parameters: Mapping[str, Any]) -> None:
     """Refuse a recipe without a key that a job needs; the command of a rule has all keys."""
     recipe = parameters.get("spec", {}).get("recipe", {})
-    if key in config.schema()["$defs"]["recipe"]["properties"] and key not in recipe:
+    if key in config.study_schema()["$defs"]["recipe"]["properties"] and key not in recipe:
         raise BadInput("command line", "--recipe", f"lacks the key {key!r}", "the recipe of a rule's command")
 
 
-def called(parameters: Mapping[str, Any]) -> str:
+def name_of_job(parameters: Mapping[str, Any]) -> str:
     """The subject of a job, such as its run or cell, for a message."""
     if "spec" not in parameters:
         about = [parameters[key] for key in ("cell", "pair", "dataset", "figure", "kind") if key in parameters]

@@ -21,7 +21,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.program import end_with
 from toolnoise.study import config, grid, layout, study_files
 
-SNAKEFILE = program.snakefile()
+SNAKEFILE = program.path_of_snakefile()
 # With these options, Snakemake makes no results here, so that no summary follows. Letters can be joined.
 _NO_RESULTS = re.compile(
     r"-[a-zA-Z]*n[a-zA-Z]*|-[hvlDd]|--(dry-?run|help|version|unlock|lint|list|list-.*|dag|d3dag|rulegraph|filegraph|"
@@ -40,7 +40,7 @@ _ENDING = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
 
 def run(profile: str | None, words: Sequence[str]) -> int:
     """Run the study that the words name, or else this folder's study; return Snakemake's exit code."""
-    study, snakemake = command(profile, words)
+    study, snakemake = snakemake_command(profile, words)
     study_files.require_readable(snakemake[1:])
     kept = Path(".snakemake")
     # Snakemake would end in a traceback, even in a dry run.
@@ -56,13 +56,13 @@ def run(profile: str | None, words: Sequence[str]) -> int:
     return code
 
 
-def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
+def snakemake_command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
     """The study's file, and Snakemake's command line."""
     snakemake = Path(sys.executable).with_name("snakemake")
     if not snakemake.exists():
         raise BadInput(snakemake, "", "no such program", "Snakemake; pip install 'toolnoise[run]'")
     # A profile's folder is a path or belongs to this workflow; Snakemake finds other profiles itself.
-    places = [Path(profile), program.profile(profile)] if profile else []
+    places = [Path(profile), program.path_of_profile(profile)] if profile else []
     folder = next((place for place in places if place.is_dir()), None)
     file = folder and folder / "config.yaml"
     settings = (config.read_yaml(file) if file and file.is_file() else None) or {}
@@ -81,7 +81,7 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
 def _only(profiles: config.Config, study: str) -> list[str]:
     """A profile's `only`, which is for its own study, as options for another study, without toolings that it lacks."""
     only = profiles.get("only", [])
-    known = config.read(study)["hardware"]
+    known = config.read_configuration(study)["hardware"]
     kept = [name for name in only if name in known]
     if kept == only:
         return []
@@ -151,4 +151,4 @@ def _sum_up(study: str, words: Sequence[str]) -> None:
 
     kept, page = (Path(pattern.format(study=name)) for pattern in (layout.STUDY, layout.PAGE))
     if kept.is_file() and page.is_file():
-        print(summary.as_text(grid.load(kept)))
+        print(summary.as_text(grid.load_study(kept)))

@@ -12,20 +12,20 @@ from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import as_given
 from toolnoise.base.metric_files import part_of
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.base.printing import aligned, span
+from toolnoise.base.printing import align_columns, span_text
 from toolnoise.formulas.equal_runs import BIT_EQUAL
 from toolnoise.formulas.outcomes import ALL
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate, what_varies
-from toolnoise.measures.what_varies import CHURN, UNKNOWN, VARIES, Rows, extent
+from toolnoise.measures.what_varies import CHURN, UNKNOWN, VARIES, Rows, extent_text
 from toolnoise.papers.claims import judging
-from toolnoise.papers.claims.judging import OPEN, REFUTED, STUDY, SUPPORTED, WHOLE, paragraphs
+from toolnoise.papers.claims.judging import OPEN, REFUTED, STUDY, SUPPORTED, WHOLE, paragraphs_of_verdicts
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import dataset_name
 from toolnoise.study.study import Study
-from toolnoise.study.variants import variant
+from toolnoise.study.variants import variant_named
 
 AGAIN = "toolnoise summary"
 # The metrics of a cell in JSON; all but the last are fractions.
@@ -42,10 +42,14 @@ def as_text(study: Study) -> str:
     return "\n".join([*_findings(study), *_claims_decided(study), f"the page: {as_given(study.path(layout.PAGE))}"])
 
 
-def claims(study: Study) -> str:
+def claims_text(study: Study) -> str:
     """The verdicts on claims in sentences."""
     verdicts = _verdicts(study)
-    return "no verdicts on claims yet: snakemake claims" if verdicts is None else "\n".join(paragraphs(verdicts))
+    return (
+        "no verdicts on claims yet: snakemake claims"
+        if verdicts is None
+        else "\n".join(paragraphs_of_verdicts(verdicts))
+    )
 
 
 def as_json(study: Study) -> dict[str, Any]:
@@ -75,7 +79,7 @@ def _claims_decided(study: Study) -> list[str]:
 def _verdicts(study: Study) -> pd.DataFrame | None:
     """The verdicts on claims; None if they were not made yet."""
     path = study.path(layout.CLAIMS)
-    return judging.read(path) if Path(path).exists() else None
+    return judging.read_verdicts(path) if Path(path).exists() else None
 
 
 def _cells(study: Study) -> Iterator[dict[str, Any]]:
@@ -94,7 +98,7 @@ def _cells(study: Study) -> Iterator[dict[str, Any]]:
             **{name: values.get(name) for name in METRICS},
             **({"measured": {name: values.get(name) for name in others}} if others else {}),
             # None for other variants, and for a single run, which cannot be compared.
-            "control_bit_equal": control_gate.verdict(study.path(layout.GATE, cell))
+            "control_bit_equal": control_gate.read_verdict(study.path(layout.GATE, cell))
             if cell.variant == "control"
             else None,
             # The table may have a cell that the study no longer has.
@@ -106,7 +110,7 @@ def _varying(study: Study, cell: Cell) -> list[str]:
     """The algorithmic sources that vary in a cell, as far as known; none for adopted runs."""
     model = study.config["models"][cell.model]
     separated = [] if "adopted" in model else model.get("sources", ALGORITHMIC)
-    return [source for source in variant(cell.variant).varying if source in separated]
+    return [source for source in variant_named(cell.variant).varying if source in separated]
 
 
 # The findings of a study: how much each source of noise changes, and where the accuracy of all hides it
@@ -114,7 +118,7 @@ def _varying(study: Study, cell: Cell) -> list[str]:
 
 
 def _stability(study: Study) -> pd.DataFrame:
-    return metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
+    return metric_files.read_metrics([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
 
 
 def _findings(study: Study) -> Iterator[str]:
@@ -138,7 +142,7 @@ def _findings(study: Study) -> Iterator[str]:
         _variant_row(study, variant, f"{VARIES.get(variant, variant)}, {cell.model}", measure, {cell: rows})
         for variant, cells in variants.items()
         for cell, rows in cells.items()
-        if CHURN not in rows and (measure := what_varies.spread(rows))
+        if CHURN not in rows and (measure := what_varies.measure_of_spread(rows))
     ]
     room = MOST - 2 * bool(churns) - 2 * bool(numbers)
     first = room if not numbers else max(room - len(numbers), room // 2)
@@ -152,7 +156,7 @@ def _limited(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], room: in
     """A table of at most `room` rows; if rows are left out, its last line says so."""
     shown = rows if len(rows) <= room else rows[: room - 1]
     if shown:
-        yield from aligned([heading, *shown])
+        yield from align_columns([heading, *shown])
     if rows[len(shown) :]:
         yield f"... and {len(rows) - len(shown)} more"
 
@@ -175,14 +179,14 @@ def _took(study: Study) -> str:
     """The time of all trainings and the processors, from the records of the runs."""
     places = [Path(study.path(layout.RECORD, cell, seed=seed)) for cell in study.cells for seed in study.seeds[cell]]
     read = [place for place in places if place.exists()] if len(places) <= MOST_TIMED else []
-    records = [shapes.read(place, TIMED, "the record of a run") for place in read]
+    records = [shapes.read_json_of_shape(place, TIMED, "the record of a run") for place in read]
     seconds = sum(sum(record.get("seconds", {}).values()) for record in records)
     machines = [record.get("observed", {}) for record in records]
     devices = dict.fromkeys(
         machine.get("cpu", "") if machine.get("device") in (None, "cpu") else machine["device"] for machine in machines
     )
     named = ", ".join(filter(None, devices))
-    return f"{span(seconds)} of training" + (f" on {named}" if named else "") if seconds else ""
+    return f"{span_text(seconds)} of training" + (f" on {named}" if named else "") if seconds else ""
 
 
 def _variant_row(study: Study, variant: str, called: str, measure: str, cells: Cells) -> tuple[str, ...]:
@@ -195,21 +199,21 @@ def _variant_row(study: Study, variant: str, called: str, measure: str, cells: C
     if least != most and least.endswith(draws := " draws") and most.endswith(draws):
         least = least.removesuffix(draws)
     if variant == "control":
-        moved = what_varies.nothing([control_gate.verdict(study.path(layout.GATE, cell)) for cell in cells])
+        moved = what_varies.nothing_text([control_gate.read_verdict(study.path(layout.GATE, cell)) for cell in cells])
     else:
-        moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes(changed, shares=shares)}"
+        moved = f"{'SD ' * measure.endswith('_sd')}{what_varies.changes_text(changed, shares=shares)}"
     return (
         called,
         moved,
         " to ".join(dict.fromkeys((least, most))),
-        extent([row.value * (100 if shares else 1) for row in means]),
+        extent_text([row.value * (100 if shares else 1) for row in means]),
     )
 
 
 def _hidden(study: Study) -> Iterator[str]:
     """The part of a test set with the widest range of accuracy over a cell's runs, where most sources vary."""
     path = study.path(layout.COLLECTED, file="runs")
-    table = metric_files.read([path] if Path(path).exists() else [], RUNS)
+    table = metric_files.read_metrics([path] if Path(path).exists() else [], RUNS)
     table = table[table["metric"] == "accuracy"]
     freest = next((name for name in reversed(VARIES) if name != "control" and (table["variant"] == name).any()), "")
     values: dict[tuple[str, ...], list[float]] = {}
@@ -222,7 +226,7 @@ def _hidden(study: Study) -> Iterator[str]:
     among, whole = sum(key[:4] == place[:4] for key in parts), (*cell, ALL)
     if among > 1 and whole in values:
         widest = f"class {group}" if part_of(group) == "class" else group
-        of_all, of_part = extent(values[whole]), extent(values[place])
+        of_all, of_part = extent_text(values[whole]), extent_text(values[place])
         yield f"accuracy hides it: from run to run {of_all} % of all are right, but {of_part} % of {widest},"
         cell[1] = dataset_name(cell[1], study.synthetic())
         yield f"  the widest range of {among} classes and sub-groups ({'/'.join(cell)}, {len(values[place])} runs)"

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.base.program import python
+from toolnoise.base.program import python_command
 from toolnoise.base.spec import Spec
 from toolnoise.checks import parameters
-from toolnoise.datasets.sources import sources
+from toolnoise.datasets.sources import sources_of
 from toolnoise.engines import serving
 from toolnoise.provenance import statements
 from toolnoise.study import job_code, layout, places
@@ -39,7 +39,7 @@ def is_current(given: dict[str, Any], output: str | Path) -> bool:
     if not Path(output).exists():
         return False
     try:
-        made = statements.read(statements.path_for(output))
+        made = statements.read_statement(statements.path_for(output))
     except (BadInput, OSError):
         return False
     made_by = {one.name: one.sha256 for one in made.dependencies}
@@ -53,13 +53,15 @@ def _require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any
     There is a spec for each of its toolings. If this machine can serve no tooling, or the data are not here, only the
     job `check_model` can check it. This also holds for large data, whose archives take minutes to read.
     """
-    missing = [source["path"] for source in sources(entry) if not Path(source["path"]).exists()]
+    missing = [source["path"] for source in sources_of(entry) if not Path(source["path"]).exists()]
     able = (spec for spec in specs if not environment_of({"spec": spec}) and not serving.why_not(spec["hardware"]))
     spec = next(able, None)
     if missing or entry["streamed"] or spec is None:
         return
     given = json.dumps({"spec": spec, "dataset": dataset, "entry": entry})
-    done = subprocess.run(python(__name__), input=given, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        python_command(__name__), input=given, capture_output=True, text=True, errors="replace", check=False
+    )
     # Frameworks print lines of their own, and a builder may end the process.
     lines = [line.removeprefix(PREFIX) for line in done.stderr.splitlines() if line.startswith(PREFIX)]
     if done.returncode == REFUSED and lines:

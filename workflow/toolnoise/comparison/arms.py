@@ -3,8 +3,8 @@
 A file is `.npy`, `.npz` or CSV, recognised by its first bytes; nothing is ever unpickled. `readings` interprets its
 content. This module puts examples into the order of the labels, refuses runs that do not fit the labels, and joins
 files of one run each. Scores that are never negative and sum to 1 are probabilities. Scores that are neither these nor
-logits (`outputs.kind`) have no cross-entropy. An `.npz` has one array or one with a name of `STACKS`, or else an array
-for each run, and may have labels by name. For a dump of a study, the index has the kind.
+logits (`outputs.kind_of_scores`) have no cross-entropy. An `.npz` has one array or one with a name of `STACKS`, or else
+an array for each run, and may have labels by name. For a dump of a study, the index has the kind.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.base.printing import escaped
+from toolnoise.base.printing import make_printable
 from toolnoise.comparison import label_files, naming, readings, table_files
 from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.naming import by_number, numbers_of, role_of
@@ -24,9 +24,9 @@ from toolnoise.comparison.table_files import read_csv
 from toolnoise.dumps import stacks
 from toolnoise.formulas import outcome_files
 from toolnoise.formulas.accuracy import cross_entropies, predictions
-from toolnoise.formulas.equal_runs import digests
+from toolnoise.formulas.equal_runs import digests_of_runs
 from toolnoise.formulas.outcomes import CLASSES, CLASSIFYING, LABEL, LOGITS, LOSSES, NUMBERS, VALUES
-from toolnoise.formulas.outputs import Kind, kind
+from toolnoise.formulas.outputs import Kind, kind_of_scores
 from toolnoise.stats.draws import Drawn
 
 PREDICTIONS, RIGHTS = "predictions", "rights"
@@ -89,11 +89,11 @@ def labels_of(given: Sequence[str]) -> Truth:
     path = naming.files_of(given[0])[0]
     if about := index_of(path):
         _require_outcome(path, about, PREDICTIONS)
-        return label_files.read(data_of(given))
+        return label_files.read_labels(data_of(given))
     zipped = table_files.is_zipped(path)
     names = [] if zipped or table_files.is_array(path) else read_csv(path)
     if any(role_of(name) == "label" for name in (arrays.npz_names(path) if zipped else names)):
-        return label_files.read(path)
+        return label_files.read_labels(path)
     allowed = "a file with the labels; or metric, if these are metrics of runs"
     try:
         reading = _reading(path, PREDICTIONS, Truth("", None, None))
@@ -125,7 +125,7 @@ def read_arm(given: Sequence[str], of: str, truth: Truth | None) -> Arm:
     # Scores are dropped file by file: together they may not fit into memory.
     found = [read_file(path, of, truth)._replace(scores=None) for path in paths]
     name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
-    return joined(name, found, naming.run_numbers(paths))
+    return join_runs(name, found, naming.run_numbers(paths))
 
 
 def read_file(path: str, of: str, truth: Truth | None) -> Arm:
@@ -139,7 +139,7 @@ def read_arrays(name: str, values: Sequence[np.ndarray], of: str, truth: Truth |
     """The runs in one array, or in one array per run; `name` is the argument's name for messages."""
     if of == LOSSES:
         return _arm(name, _of_runs(name, dict(enumerate(values)), of, None), None)
-    return joined(name, [_arm(name, _of_argument(name, array, of, truth), truth) for array in values])
+    return join_runs(name, [_arm(name, _of_argument(name, array, of, truth), truth) for array in values])
 
 
 def _of_argument(name: str, array: np.ndarray, of: str, truth: Truth) -> Reading:
@@ -150,7 +150,7 @@ def _of_argument(name: str, array: np.ndarray, of: str, truth: Truth) -> Reading
     return reading._replace(how="") if array.ndim == 1 else reading
 
 
-def joined(name: str, arms: Sequence[Arm], of_files: Sequence[int] | None = None) -> Arm:
+def join_runs(name: str, arms: Sequence[Arm], of_files: Sequence[int] | None = None) -> Arm:
     """One arm from the runs of several files or arrays, in the order of their numbers."""
     first = arms[0]
     if len(arms) == 1:
@@ -205,7 +205,7 @@ def _require_same_examples(arm: Arm, other: Arm) -> None:
         what = f"found scores of {name} where {arm.file} has {wanted}"
         raise BadInput(other.file, "", what, "the same classes, in the same order")
     if arm.ids is not None and other.ids is not None:
-        order = table_files.matching(other.ids, arm.ids)
+        order = table_files.matching_order(other.ids, arm.ids)
         if order is None or (order != np.arange(len(order))).any():
             allowed = "the same order; or ids beside the labels, too, by which examples are put into order"
             raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
@@ -312,7 +312,7 @@ def _of_table(path: str, of: str, truth: Truth | None) -> Reading:
     if of == LOSSES:
         raise BadInput(path, "", "found no array", ".npy or .npz with the losses of tokens")
     if of == VALUES:
-        found = label_files.numbers(path)
+        found = label_files.read_numbers(path)
         values = found.answers.reshape(found.shape)
         columns, wanted = (naming.distinct_words(each.asked) for each in (found, truth))
         reading = readings.read_values(path, [values], truth)._replace(ids=found.ids)
@@ -338,7 +338,7 @@ def losses_of_a_run(path: str) -> tuple[np.ndarray, Arm]:
 def _runs_of(path: str, named: Mapping[str, np.ndarray], of: str, most: int) -> dict[str, np.ndarray]:
     """The array of an .npz with all runs, or its arrays of one run each, of at most `most` axes, by their numbers."""
     stack = [name for name in named if name in STACKS[of]]
-    runs = [name for name in named if role_of(name) != "label" and not table_files.identifies(name)]
+    runs = [name for name in named if role_of(name) != "label" and not table_files.identifies_examples(name)]
     if len(stack) == 1 or len(runs) == 1:
         name = (stack or runs)[0]
         return {name: named[name]}
@@ -363,12 +363,12 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     """The arm of a reading, its examples in the order of the labels."""
     values, given, ids = reading.array, reading.labels, reading.ids
     if ids is not None and truth is not None and truth.ids is not None:
-        order = table_files.matched(path, ids, truth.source, truth.ids)
+        order = table_files.require_matching_order(path, ids, truth.source, truth.ids)
         values, given, ids = _ordered(values, order), None if given is None else given[order], truth.ids
     lengths = _lengths(truth) if reading.lengths is None else reading.lengths
     outcome = reading.what if truth is None else truth.outcome
     # A reading of a dump has no `how`: its index has the kind.
-    notes = (f"read {escaped(' '.join(reading.how.split()))}",) if reading.how else ()
+    notes = (f"read {make_printable(' '.join(reading.how.split()))}",) if reading.how else ()
     arm = Arm(
         path,
         values,
@@ -383,7 +383,7 @@ def _arm(path: str, reading: Reading, truth: Truth | None) -> Arm:
     if reading.what in NUMBERS:
         flat = values.reshape(len(values), -1).astype(np.float64)
         table_files.require_squares(path, flat)
-        return arm._replace(answers=flat, bits=digests(flat))
+        return arm._replace(answers=flat, bits=digests_of_runs(flat))
     if reading.what == RIGHTS:
         return arm._replace(answers=values.astype(np.int64), truth=np.ones(values.shape[1], np.int64))
     if truth.answers is None:
@@ -415,7 +415,7 @@ def _of_scores(arm: Arm, name: str, truth: Truth) -> Arm:
     if entropies is not None:
         table_files.require_squares(path, entropies)
     notes = (*arm.notes, *said)
-    of_scores = {"entropies": entropies, "classes": classes, "bits": digests(values), "scores": values}
+    of_scores = {"entropies": entropies, "classes": classes, "bits": digests_of_runs(values), "scores": values}
     return arm._replace(answers=predictions(values), notes=notes, **of_scores)
 
 
@@ -456,7 +456,7 @@ def _require_labels_among(path: str, predicted: np.ndarray, truth: Truth) -> Non
 
 def _kind(path: str, name: str, values: np.ndarray) -> Kind:
     """The kind of all runs' scores; an array's name that contradicts it is refused."""
-    kinds = {kind(run) for run in values}
+    kinds = {kind_of_scores(run) for run in values}
     of_all: Kind = kinds.pop() if len(kinds) == 1 else "neither"
     if (name == "logits" and of_all == "probabilities") or (name == "probabilities" and of_all != "probabilities"):
         raise BadInput(path, name, f"found {of_all.replace('neither', 'scores whose sums are not 1')}", name)

@@ -44,7 +44,7 @@ def compare(runs: Runs, against: str | None = None) -> list[Compared]:
             of_a, of_b = (of_arms[arm, metric.name] for arm in (a, b))
             if len(of_a) and len(of_b):
                 found.append(_compared(metric, a, b, of_a, of_b, same, runs.sessions_missing(metric.name)))
-    return two_arms.adjusted(found)
+    return two_arms.with_holm(found)
 
 
 def _pairs(arms: Sequence[str], against: str | None) -> list[tuple[str, str]]:
@@ -89,7 +89,7 @@ def plan_of(a: pd.DataFrame, b: pd.DataFrame) -> Design:
     return designs.design(*map(np.array, units))
 
 
-def tested(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
+def test_of_metric(plan: Design, a: np.ndarray, b: np.ndarray) -> Result:
     """The test of two arms' numbers; there is none if all paired differences are equal."""
     if plan.way == "paired":
         of_a, of_b = plan.means(a, b)
@@ -132,7 +132,7 @@ def _compared(
     pairs_are = "sessions" if in_sessions else "runs" if numbered else "seeds"
     pairs = plan.shared if in_sessions or plan.way in two_arms.PAIRED else 0
     units = ("sessions" if in_sessions else "runs", pairs_are)
-    found = two_arms.of_units(plan, a, b, tested(plan, a, b), lower=metric.lower)
+    found = two_arms.of_units(plan, a, b, test_of_metric(plan, a, b), lower=metric.lower)
     beats, known = found.pop("probability_of_improvement"), metric.lower is not None
     return Compared(
         metric=metric.name,
@@ -153,8 +153,11 @@ def _compared(
 
 def as_json(runs: Runs, found: Sequence[Compared]) -> dict[str, Any]:
     """The comparison as plain values in the metrics' own units; undefined values are None."""
-    each = [comparison_text.plain(one) | {"over": over(one), "verdict": " ".join(sentences(one))} for one in found]
-    return {"read": runs.described, "tests": tests(found), "comparisons": each}
+    each = [
+        comparison_text.as_plain_values(one) | {"over": unit_of_intervals(one), "verdict": " ".join(sentences(one))}
+        for one in found
+    ]
+    return {"read": runs.described, "tests": count_of_tests(found), "comparisons": each}
 
 
 def block(runs: Runs, found: Sequence[Compared]) -> Block:
@@ -165,7 +168,7 @@ def block(runs: Runs, found: Sequence[Compared]) -> Block:
         ordered = sorted(found, key=lambda each: (not each.pvalue_holm < LEVEL, math.isnan(each.pvalue)))
         verdicts, rows = [sentences(each)[0] for each in ordered], _of_several_arms(found)
     notes = list(dict.fromkeys(note for each in found for note in _weighing(each)))
-    if (count := tests(found)) > 1:
+    if (count := count_of_tests(found)) > 1:
         notes.append(f"Holm's correction is over {count} tests.")
     if any(each.way == "no sessions" for each in found):
         notes.append(f"{SHARED}: session names its column, or say {OWN_SESSIONS}.")
@@ -177,12 +180,12 @@ def _beats(found: Compared) -> Estimate:
     return found.probability_of_higher if found.lower_is_better is None else found.probability_of_improvement
 
 
-def tests(found: Sequence[Compared]) -> int:
+def count_of_tests(found: Sequence[Compared]) -> int:
     """The number of p-values that Holm's method adjusts."""
     return sum(not math.isnan(each.pvalue) for each in found)
 
 
-def over(found: Compared) -> str:
+def unit_of_intervals(found: Compared) -> str:
     """The unit that the intervals are over."""
     if found.way == "paired":
         return f"{found.n_pairs} paired {found.pairs_are}"
@@ -193,10 +196,10 @@ def over(found: Compared) -> str:
 
 def _of_two_arms(found: Sequence[Compared]) -> list[Row]:
     """The table of two arms, a few lines per metric."""
-    a, b = (shortened(arm.name, WIDEST) for arm in (found[0].a, found[0].b))
+    a, b = (shorten_name(arm.name, WIDEST) for arm in (found[0].a, found[0].b))
     rows = [("", a, b, f"{b} - {a}", "95 % CI", "over")]
     for each in found:
-        by, name = over(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
+        by, name = unit_of_intervals(each), f"{each.metric} ({each.unit})" if each.unit else each.metric
         way = "higher" if each.lower_is_better is None else "better"
         rows += comparison_text.with_numbers(
             [
@@ -217,7 +220,7 @@ def _of_several_arms(found: Sequence[Compared]) -> list[Row]:
     """The table of several arms, a line per comparison."""
     rows = [("", "", "mean of the first", "of the second", "difference", "95 % CI", "p", "by Holm")]
     for each in found:
-        arms = f"{shortened(each.a.name, WIDEST)} to {shortened(each.b.name, WIDEST)}"
+        arms = f"{shorten_name(each.a.name, WIDEST)} to {shorten_name(each.b.name, WIDEST)}"
         name, *numbers, _ = comparison_text.mean_row(each.metric, each.a.mean, each.b.mean, each.difference, "")
         pvalues = ("" if math.isnan(p) else f"{p:.2g}" for p in (each.pvalue, each.pvalue_holm))
         rows.append((arms, name, *numbers, *pvalues))
@@ -232,11 +235,11 @@ def _weighing(found: Compared) -> list[str]:
         if arm.n_sessions is not None
     ]
     if found.pair_weight:
-        said.append(f"{found.b.name} - {found.a.name}:{comparison_text.correlated(found.pair_weight)}")
+        said.append(f"{found.b.name} - {found.a.name}:{comparison_text.weight_text(found.pair_weight)}")
     return said
 
 
-def shortened(name: str, most: int) -> str:
+def shorten_name(name: str, most: int) -> str:
     """A name shortened to at most this many letters."""
     return name if len(name) <= most else f"{name[: most - 3]}..."
 

@@ -21,7 +21,7 @@ from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Compared
 from toolnoise.comparison.naming import NAMES
 from toolnoise.comparison.question_logs import Log
-from toolnoise.comparison.two_arms import adjusted
+from toolnoise.comparison.two_arms import with_holm
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 
@@ -41,7 +41,7 @@ def compare_all(arms: Sequence[Log], cluster: str | None = None, *, paired: bool
     If arms are paired, run s of each arm has the same seed.
     """
     named = zip(NAMES[1:], arms[1:], strict=False)
-    return adjusted([_compare(arms[0], other, name, cluster, paired=paired) for name, other in named])
+    return with_holm([_compare(arms[0], other, name, cluster, paired=paired) for name, other in named])
 
 
 def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: bool) -> Compared:
@@ -65,10 +65,12 @@ def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: 
     alone = way in OF_THESE_RUNS
     shares = bool(min(of.min() for of in scores) >= 0 and max(of.max() for of in scores) <= 1)
     runs = [of.mean(axis=0, keepdims=True) if alone else of for of in scores]
-    squares = crossed.squares(*runs, lengths, paired=paired)
+    squares = crossed.mean_squares(*runs, lengths, paired=paired)
     step = 1.0 if shares else np.nan
-    result = crossed.tested(squares, len(lengths), step)
-    of_these = crossed.tested(squares._replace(runs=crossed.NOTHING, interaction=crossed.NOTHING), len(lengths), step)
+    result = crossed.test_of_difference(squares, len(lengths), step)
+    of_these = crossed.test_of_difference(
+        squares._replace(runs=crossed.NOTHING, interaction=crossed.NOTHING), len(lengths), step
+    )
     most = (-1.0, 1.0) if shares else (-np.inf, np.inf)
     texts = _has_answers(a) and _has_answers(b)
     means = [of.mean(axis=0) for of in scores]
@@ -171,10 +173,10 @@ def _of_draws(
     scores: Sequence[np.ndarray], contents: Sequence[Sequence[Hashable]], *, paired: bool
 ) -> list[np.ndarray]:
     """The mean scores of each draw, [D, Q]; equal runs count once, and so do pairs with an equal run."""
-    drawn = [designs.assumed(len(of), paired=paired) for of in contents]
+    drawn = [designs.assumed_draws(len(of), paired=paired) for of in contents]
     # Logs of two arms may agree by chance, so they are never counted as one run.
     named = [(arm, content) for arm, of in enumerate(contents) for content in of]
-    units = np.split(draws.merged(np.concatenate(draws.units(*drawn)), named), [len(contents[0])])
+    units = np.split(draws.merge_equal_runs(np.concatenate(draws.units_of_arms(*drawn)), named), [len(contents[0])])
     found = []
     for of_runs, of, numbers in zip(scores, contents, units, strict=True):
         once = [of.index(content) for content in dict.fromkeys(of)]
@@ -257,7 +259,7 @@ def _notes(arms: Mapping[str, Log], contents: Sequence[Sequence[Hashable]]) -> l
 def as_json(comparisons: Sequence[Compared]) -> dict[str, Any]:
     """The comparison as plain values: scores in their own unit, shares as fractions, None for undefined values."""
     return comparison_text.records(
-        [(comparison_text.plain(each), _over(each), _sentences(each)) for each in comparisons]
+        [(comparison_text.as_plain_values(each), _over(each), _sentences(each)) for each in comparisons]
     )
 
 

@@ -54,7 +54,7 @@ class ArmRuns(NamedTuple):
     @property
     def unit_of(self) -> np.ndarray:
         """The unit of each run, without regard to other arms."""
-        return draws.merged(*draws.units(self.drawn), self.contents)
+        return draws.merge_equal_runs(*draws.units_of_arms(self.drawn), self.contents)
 
     @property
     def step(self) -> float:
@@ -71,8 +71,8 @@ def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Compared]:
     `same_draws` are the sources for which runs of both arms have the same draw.
     """
     arms = _judged_alike(arms)
-    sides = [side(name, arm, paired=paired) for name, arm in zip(NAMES, arms, strict=False)]
-    return two_arms.adjusted([_compare(sides[0], other, paired=paired) for other in sides[1:]])
+    sides = [side_of_comparison(name, arm, paired=paired) for name, arm in zip(NAMES, arms, strict=False)]
+    return two_arms.with_holm([_compare(sides[0], other, paired=paired) for other in sides[1:]])
 
 
 def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
@@ -86,9 +86,9 @@ def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:
     ]
 
 
-def side(name: str, arm: Arm, *, paired: bool = False) -> ArmRuns:
+def side_of_comparison(name: str, arm: Arm, *, paired: bool = False) -> ArmRuns:
     """An arm's runs, judged; runs whose draws are not known may be paired."""
-    drawn = designs.assumed(arm.runs, paired=paired) if arm.drawn is None else arm.drawn
+    drawn = designs.assumed_draws(arm.runs, paired=paired) if arm.drawn is None else arm.drawn
     # Predictions may agree by chance on an easy test set, so equal predictions do not make runs of two arms equal.
     contents = list(arm.bits or [(name, run.tobytes()) for run in arm.answers])
     if arm.kind in NUMBERS:
@@ -98,9 +98,9 @@ def side(name: str, arm: Arm, *, paired: bool = False) -> ArmRuns:
     return ArmRuns(name, arm, right, np.count_nonzero(right, axis=1) / right.shape[1], drawn, contents)
 
 
-def tested(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
+def design_and_test(a: ArmRuns, b: ArmRuns) -> tuple[Design, Result]:
     """The design for two arms, from the draws of their runs, and the test of their scores."""
-    numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
+    numbers = draws.merge_equal_runs(np.concatenate(draws.units_of_arms(a.drawn, b.drawn)), [*a.contents, *b.contents])
     plan = designs.design(*np.split(numbers, [len(a.scores)]))
     # If draws are known, equal runs are a result, and so are bit-equal arms.
     unknown = a.arm.drawn is b.arm.drawn is None and set(a.contents) != set(b.contents)
@@ -123,7 +123,7 @@ def _step(a: ArmRuns, b: ArmRuns) -> float:
 
 
 def _compare(a: ArmRuns, b: ArmRuns, *, paired: bool) -> Compared:
-    plan, test = tested(a, b)
+    plan, test = design_and_test(a, b)
     judged = plan.means(a.judged, b.judged)
     lengths, numbers = a.arm.lengths, a.arm.kind in NUMBERS
     over_examples = mean_over_examples(judged[1].mean(axis=0) - judged[0].mean(axis=0), lengths)
@@ -141,7 +141,7 @@ def _compare(a: ArmRuns, b: ArmRuns, *, paired: bool) -> Compared:
         n_draws=plan.shared if plan.way in PAIRED else 0,
         n_draws_each=(len(plan.units_a), len(plan.units_b)),
         same_draws=designs.shared_between(plan, a.drawn, b.drawn),
-        notes=notes(a, b, paired=paired),
+        notes=notes_on_runs(a, b, paired=paired),
         n_in_both=runs_in_both(a, b),
         **of_units(plan, a.scores, b.scores, test, lower=numbers) | {"difference": test.effect.within(-most, most)},
         difference_over_examples=over_examples.within(-most, most),
@@ -231,7 +231,7 @@ def _arm(of: ArmRuns) -> Compared:
             "churn": designs.estimate(of_pairs(churn)).within(0, 1),
             "churn_same_draw": mean_t(designs.same_unit_means(churn, unit_of), step).within(0, 1),
         }
-    one_draw_of = draws.shared(of.drawn) if len(units) == 1 else []
+    one_draw_of = draws.shared_sources(of.drawn) if len(units) == 1 else []
     return Compared(
         name=of.name,
         file=arm.file,
@@ -247,7 +247,7 @@ def _arm(of: ArmRuns) -> Compared:
 
 def sd_same_draw(of: ArmRuns, step: float) -> Estimate:
     """The SD among runs of the same draw, from all draws with several runs."""
-    of_draws = [of.scores[runs] for runs in draws.members(of.unit_of) if len(runs) > 1]
+    of_draws = [of.scores[runs] for runs in draws.members_of_units(of.unit_of) if len(runs) > 1]
     freedom = sum(len(scores) - 1 for scores in of_draws)
     if not freedom:
         return UNDEFINED
@@ -264,7 +264,7 @@ def _exponential(estimate: Estimate) -> Estimate:
         return Estimate(*np.exp(estimate).tolist())
 
 
-def notes(a: ArmRuns, b: ArmRuns, *, paired: bool) -> list[str]:
+def notes_on_runs(a: ArmRuns, b: ArmRuns, *, paired: bool) -> list[str]:
     """Sentences on what was observed or assumed about the runs."""
     notes = []
     for of in (a, b):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base.printing import aligned, counted, decimals_by_uncertainty, rounded_text
+from toolnoise.base.printing import align_columns, counted, decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.arms import CLASSES, RIGHTS
 from toolnoise.comparison.designs import UNTESTED, Compared
 from toolnoise.formulas.outcomes import LOSSES, NUMBERS, OUTCOMES, VALUES
@@ -51,7 +51,7 @@ class Block(NamedTuple):
 def laid_out(blocks: Sequence[Block]) -> str:
     """The printed text: all verdicts come first."""
     verdicts = [verdict for block in blocks for verdict in block.verdicts]
-    return "\n\n".join(["\n".join(verdicts), *("\n".join([*aligned(b.rows), "", *b.notes]) for b in blocks)])
+    return "\n\n".join(["\n".join(verdicts), *("\n".join([*align_columns(b.rows), "", *b.notes]) for b in blocks)])
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -81,7 +81,7 @@ def records(found: Sequence[tuple[dict[str, Any], str, list[str]]]) -> dict[str,
 
 
 def _record(found: Compared) -> dict[str, Any]:
-    record, prefix = plain(found), WORDS[found.kind].key
+    record, prefix = as_plain_values(found), WORDS[found.kind].key
     for part in (record, record["a"], record["b"]):
         part |= {prefix + name: part.pop(name) for name in SCORES if name in part}
     return record
@@ -104,8 +104,8 @@ def _block(found: Compared, tests: int) -> Block:
         ("  SD", *of_both((a.sd, b.sd), words.scale), *sd_ratio(found.sd_ratio, by)),
     ]
     rows += (_rows_of_numbers if words.lower else _rows_of_classes)(found, by, examples)
-    about = [f"{arm.name}: {arm.file}, {runs(arm)}" for arm in (a, b)]
-    about += [_units(found), *pairing(found), *found.notes]
+    about = [f"{arm.name}: {arm.file}, {runs_text(arm)}" for arm in (a, b)]
+    about += [_units(found), *pairing_text(found), *found.notes]
     first, *says = _sentences(found)
     return block(found, tests, first, rows, [*says, *about])
 
@@ -184,7 +184,7 @@ def _units(found: Compared) -> str:
     return f"{_examples(found)} of {found.units_each} {unit}; accuracy and churn count {unit}"
 
 
-def pairing(comparison: Compared) -> list[str]:
+def pairing_text(comparison: Compared) -> list[str]:
     """The number of shared draws and the weight of their runs, in words."""
     both = f"{comparison.n_draws} draws{_of(comparison.same_draws)} are in both arms"
     if comparison.way == "paired":
@@ -193,10 +193,10 @@ def pairing(comparison: Compared) -> list[str]:
         return []
     a, b = comparison.n_draws_each
     each = f"of {a} in {comparison.a.name} and {b} in {comparison.b.name}"
-    return [f"Partly paired: {both}, {each}; all runs count.{correlated(comparison.pair_weight)}"]
+    return [f"Partly paired: {both}, {each}; all runs count.{weight_text(comparison.pair_weight)}"]
 
 
-def correlated(pair_weight: float) -> str:
+def weight_text(pair_weight: float) -> str:
     """Why the difference of partly paired arms is not the difference of their means, if pairs weigh more."""
     if not pair_weight:
         return ""
@@ -352,7 +352,7 @@ def over_what(comparison: Compared) -> str:
     return "runs" if all(arm.n_draws == arm.n_runs for arm in (comparison.a, comparison.b)) else "draws"
 
 
-def runs(arm: Compared) -> str:
+def runs_text(arm: Compared) -> str:
     """How many runs and draws an arm has."""
     missing = f" ({arm.n_missing} diverged)" if arm.n_missing else ""
     draws = "" if arm.n_draws == arm.n_runs else f" of {counted(arm.n_draws, 'draw')}"
@@ -447,12 +447,14 @@ def sd_ratio(estimate: Estimate, over: str) -> tuple[str, str, str]:
     return value, TOO_FEW if interval == "n/a" != value else interval, over
 
 
-def plain(value: object) -> Any:
+def as_plain_values(value: object) -> Any:
     """A value for JSON: null if it is not finite."""
     if isinstance(value, Estimate):
-        return dict(zip(("value", "ci_low", "ci_high"), map(plain, value), strict=True))
+        return dict(zip(("value", "ci_low", "ci_high"), map(as_plain_values, value), strict=True))
     if isinstance(value, Compared | dict):
-        return {name: plain(part) for name, part in (value if isinstance(value, dict) else vars(value)).items()}
+        return {
+            name: as_plain_values(part) for name, part in (value if isinstance(value, dict) else vars(value)).items()
+        }
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [as_plain_values(part) for part in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value

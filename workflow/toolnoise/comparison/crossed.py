@@ -20,7 +20,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation, t_interval
-from toolnoise.stats.significance import Result, cautious, equal_arms
+from toolnoise.stats.significance import Result, cautious_freedom, equal_arms
 
 # Smaller tails count as 0.
 LEAST = 1e-100
@@ -61,7 +61,7 @@ def _of_both(questions: float, runs: float, interaction: float) -> float:
     return float(np.sqrt(max(questions + runs - interaction, questions, runs)))
 
 
-def squares(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, *, paired: bool) -> Squares:
+def mean_squares(a: np.ndarray, b: np.ndarray, lengths: np.ndarray, *, paired: bool) -> Squares:
     """The mean squares of B - A from scores, [R, Q]; `lengths` are the sizes of consecutive groups of questions.
 
     Paired arms share the seed of each run.
@@ -108,7 +108,7 @@ def over_runs_and_examples(
     return Estimate(over_runs.value, over_runs.value - half, over_runs.value + half)
 
 
-def tested(of: Squares, questions: int, step: float) -> Result:
+def test_of_difference(of: Squares, questions: int, step: float) -> Result:
     """The difference with its interval and p-value; `step` is the largest difference of two scores of a question.
 
     If all questions and all runs have the same difference, which proves nothing, the test is that of `equal_arms`.
@@ -149,7 +149,7 @@ def _freedom(of_runs: list[float], arms: list[np.ndarray]) -> float:
     if len(arms) == 1 or not sum(of_runs):
         return len(arms[0]) - 1
     welch = sum(of_runs) ** 2 / sum(part**2 / (len(arm) - 1) for part, arm in zip(of_runs, arms, strict=True))
-    return cautious(welch, *map(len, arms))
+    return cautious_freedom(welch, *map(len, arms))
 
 
 def mean_over_examples(values: np.ndarray, lengths: np.ndarray) -> Estimate:

@@ -20,7 +20,7 @@ from scipy import stats
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.base.printing import aligned, decimals_by_uncertainty, rounded_text
+from toolnoise.base.printing import align_columns, decimals_by_uncertainty, rounded_text
 from toolnoise.comparison.compared_metrics import ROUNDING, plan_of
 from toolnoise.comparison.designs import FEWEST
 from toolnoise.comparison.metric_runs import LEFT, Runs, require_own_sessions
@@ -123,15 +123,15 @@ def spread_of(pilot_files: Sequence[str] | None, arm: Sequence[str], sd: float |
         return Spread(Estimate(sd) if sd_runs is None else sd_interval(sd, sd_runs), sd_runs, "as given")
     if len(pilot_files) > 1:
         raise BadArgument("pilot", f"found {len(pilot_files)} files", "one, or tables with metric")
-    return pilot(pilot_files[0], arm)
+    return spread_of_pilot(pilot_files[0], arm)
 
 
-def pilot(path: str, arm: Sequence[str]) -> Spread:
+def spread_of_pilot(path: str, arm: Sequence[str]) -> Spread:
     """The SD of accuracy of one cell of a metric file: the only one whose name has the words of `arm`."""
     with files.readable(path, "a metric file"):
         if not files.read_bytes(path).startswith(metric_files.VERSION[:-1].encode()):
             raise BadInput(path, "", "found no metrics of a study", "with metric, a table of runs")
-    rows = metric_files.read(path, STABILITY)
+    rows = metric_files.read_metrics(path, STABILITY)
     rows = rows[(rows["metric"] == "accuracy_sd") & (rows["group"] == "all")]
     lines = list(rows.itertuples(index=False))
     cells = ["/".join(line[:CELL]) for line in lines]
@@ -215,7 +215,7 @@ def as_text(spread: Spread, values: dict[str, Any]) -> str:
     lines += [f"Two arms with equal numbers of runs; {tests}.", ""]
     sizes = [spread.with_unit(f"{entry['size']:g}") for entry in values["needed"]]
     rows = [(f"a gain of {size}", _ranged(entry)) for size, entry in zip(sizes, values["needed"], strict=True)]
-    lines += aligned([("claim", "runs per arm"), *rows])
+    lines += align_columns([("claim", "runs per arm"), *rows])
     for size, entry in zip(sizes, values["needed"], strict=True):
         lines += ["", f"Without any change, two arms differ by {size} or more, in either direction,"]
         for chance in entry["by_chance"]:
@@ -269,7 +269,7 @@ def values_of(runs: Runs, file: str) -> np.ndarray:
     return runs.numbers[metric.name].to_numpy()
 
 
-def gated(
+def gate_runs(
     reference: np.ndarray,
     new: np.ndarray,
     metric: str,

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.stats.draws import Drawn, members, shared
+from toolnoise.stats.draws import Drawn, members_of_units, shared_sources
 from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
 
 # "no sessions": times or speeds without known sessions; "same runs": runs that are in both arms.
@@ -97,7 +97,7 @@ def copied_runs(a: Sequence[Hashable], b: Sequence[Hashable], different: int) ->
     return shared if shared == fewest > 1 and told_apart else 0
 
 
-def assumed(runs: int, *, paired: bool) -> list[Drawn]:
+def assumed_draws(runs: int, *, paired: bool) -> list[Drawn]:
     """Assumed draws of runs without records: run s shares all draws with run s of other arms, or has its own."""
     return [dict.fromkeys(ALGORITHMIC, ("run", run)) if paired else {} for run in range(runs)]
 
@@ -106,7 +106,9 @@ def shared_between(plan: Design, a: Sequence[Drawn], b: Sequence[Drawn]) -> list
     """The algorithmic sources with the same draw in all runs of each unit that has runs of both arms."""
     both = np.intersect1d(plan.a, plan.b)
     of_units = [
-        shared([drawn[run] for drawn, numbers in ((a, plan.a), (b, plan.b)) for run in np.flatnonzero(numbers == unit)])
+        shared_sources(
+            [drawn[run] for drawn, numbers in ((a, plan.a), (b, plan.b)) for run in np.flatnonzero(numbers == unit)]
+        )
         for unit in both
     ]
     return [source for source in ALGORITHMIC if of_units and all(source in sources for sources in of_units)]
@@ -133,7 +135,7 @@ def pair_means(
 
 def same_unit_means(matrix: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """For each unit with several runs, the mean over their pairs, from the values of pairs, [S, S], symmetric."""
-    by_unit = [matrix[np.ix_(runs, runs)][np.triu_indices(len(runs), 1)] for runs in members(numbers)]
+    by_unit = [matrix[np.ix_(runs, runs)][np.triu_indices(len(runs), 1)] for runs in members_of_units(numbers)]
     return np.array([pairs.mean() for pairs in by_unit if len(pairs)])
 
 

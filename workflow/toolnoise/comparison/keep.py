@@ -25,7 +25,7 @@ from toolnoise.base.printing import counted, decimals_by_uncertainty, rounded_te
 from toolnoise.comparison.known_names import FAILED, FINISHED, SEEDS, STATES, STEPS
 from toolnoise.comparison.known_names import UNFINISHED as NOT_FINISHED
 from toolnoise.comparison.metric_layouts import BLANK, Frame, numbers_of
-from toolnoise.comparison.naming import column_named, listed, plain
+from toolnoise.comparison.naming import column_named, list_text, plain_words
 from toolnoise.comparison.table_files import ENCODING, as_frame, has_names, of_frame, read_csv
 
 # Maps the number of a change's runs to the threshold of z.
@@ -320,7 +320,7 @@ def runs_of_loop(table: Frame, metric: str, by: str | None, needed: int) -> tupl
 
 def _statuses(table: Frame) -> list[str]:
     """The status of each run in small letters; empty texts without a column of statuses."""
-    name = next((name for name in table.names if plain(name) in STATES), None)
+    name = next((name for name in table.names if plain_words(name) in STATES), None)
     if name is None:
         return [""] * table.lines
     statuses = [str(cell).strip().lower() for cell in table.column(name)]
@@ -334,10 +334,10 @@ def _column_of_changes(path: str, names: list[str], by: str | None) -> str:
     """The column of changes: `by`, or the first known name."""
     if by is not None:
         return column_named(path, names, by, "by")
-    known = [plain(name) for name in names]
+    known = [plain_words(name) for name in names]
     name = next((name for name in CHANGES if name in known), None)
     if name is None:
-        what = f"found no column that says the change in {listed(names)}"
+        what = f"found no column that says the change in {list_text(names)}"
         raise BadArgument("by", what, f"the name of one (known: {', '.join(CHANGES)})", path)
     return names[known.index(name)]
 
@@ -348,8 +348,8 @@ def _require_a_line_a_run(table: Frame, changes: list[str]) -> None:
         if any("\n" in str(cell) for cell in column):
             raise BadInput(table.path, name, "found a cell of several lines", "a line a run, and each quote closed")
         cells = [cell for cell in zip(changes, map(str, column), strict=True) if cell[1].lower() not in BLANK]
-        if plain(name) in SEEDS and len(set(cells)) < len(cells):
+        if plain_words(name) in SEEDS and len(set(cells)) < len(cells):
             change, seed = next(cell for place, cell in enumerate(cells) if cell in cells[:place])
             raise BadInput(table.path, name, f"found {seed} twice for {change}", "another seed for each run")
-        if plain(name) in STEPS and len(set(cells)) > len({change for change, _ in cells}):
+        if plain_words(name) in STEPS and len(set(cells)) > len({change for change, _ in cells}):
             raise BadInput(table.path, name, "found several steps of a change", "a line a run, with its last value")

@@ -43,7 +43,7 @@ class Truth(NamedTuple):
         return int(np.prod(self.shape[1:]))
 
 
-def read(path: str) -> Truth:
+def read_labels(path: str) -> Truth:
     """The labels in a file of one column or row, in a column or array of labels, or of the test set in study data."""
     names = arrays.npz_names(path) if table_files.is_zipped(path) else []
     if "test_labels" in names:
@@ -77,35 +77,35 @@ def labels_of_array(path: str, array: np.ndarray) -> Truth:
 def _of_table(path: str, table: "pd.DataFrame") -> Truth:
     """The labels in a table: its column of labels, or its only column."""
     if not has_names(table):
-        values = table_files.stacked(path, table, range(table.shape[1]))
+        values = table_files.stack_columns(path, table, range(table.shape[1]))
         if max(values.shape) != values.size:
             raise BadInput(path, "", f"found shape {values.shape}", "one label per example")
         return labels_of_array(path, values.ravel())
-    rows, ids, _ = table_files.layout(path, table)
+    rows, ids, _ = table_files.layout_of_lines(path, table)
     column = table_files.labels_in(path, table, rows)
     if column is not None:
         return labels_of_array(path, column[1])._replace(ids=ids, alone=False)
     left = [name for name in table if role_of(name) not in ("run", "example", "index", "aside")]
     if len(left) != 1:
         raise BadInput(path, "", f"found the columns {', '.join(table)}", "labels in a column label")
-    values = table_files.stacked(path, table, [table.columns.get_loc(left[0])])[rows[0], 0]
+    values = table_files.stack_columns(path, table, [table.columns.get_loc(left[0])])[rows[0], 0]
     return labels_of_array(path, values)._replace(ids=ids)
 
 
-def numbers(path: str) -> Truth:
+def read_numbers(path: str) -> Truth:
     """The finite numbers in a file: [N] for one column or row, [N, K] for several columns, or a study's true values."""
     if table_files.is_zipped(path) and "test_labels" in arrays.npz_names(path):
-        return numbers_of_array(path, prepared.targets(path)["test_labels"])
+        return numbers_of_array(path, prepared.targets_of_test(path)["test_labels"])
     if table_files.is_zipped(path) or table_files.is_array(path):
         array, ids = _labelled(path)
         return numbers_of_array(path, array)._replace(ids=ids)
     table = read_csv(path)
     known = [place for place, name in enumerate(table) if has_names(table) and role_of(name) in ("example", "index")]
     columns = [place for place in range(table.shape[1]) if place not in known] or known
-    array = table_files.stacked(path, table, columns)
+    array = table_files.stack_columns(path, table, columns)
     if columns == known or not has_names(table):
         return numbers_of_array(path, array)
-    rows, ids, _ = table_files.layout(path, table)
+    rows, ids, _ = table_files.layout_of_lines(path, table)
     if len(rows) > 1:
         run = table_files.columns_of_role(table, "run")[0]
         raise BadInput(path, run, f"found {len(rows)} runs", "a line for each example")
@@ -130,7 +130,7 @@ def _labelled(path: str) -> tuple[np.ndarray, np.ndarray | None]:
         return array, None
     named = arrays.read_npz(path)
     names = [name for name in named if role_of(name) == "label"]
-    names = names or [name for name in named if not table_files.identifies(name)]
+    names = names or [name for name in named if not table_files.identifies_examples(name)]
     if len(names) != 1:
         raise BadInput(path, "", f"found {table_files.shapes_of(named)}", "one array, or one named labels")
     array = named[names[0]]

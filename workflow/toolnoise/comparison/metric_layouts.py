@@ -18,7 +18,7 @@ from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.comparison import known_names as known
 from toolnoise.comparison import table_files
 from toolnoise.comparison.known_names import ASIDE, INDEX, METRICS, OF_LINES
-from toolnoise.comparison.naming import arms_in_names, column_named, is_meant, listed, plain, words_of
+from toolnoise.comparison.naming import arms_in_names, column_named, is_meant, list_text, plain_words, words_of
 from toolnoise.comparison.table_files import LARGEST, LINE, is_number
 
 # Blank cells, as spreadsheets and loggers write them.
@@ -64,7 +64,7 @@ class Frame(NamedTuple):
 
     def texts(self, name: str) -> list[str]:
         """The cells of a column as texts."""
-        return texts(self.column(name))
+        return texts_of_cells(self.column(name))
 
     def where(self, line: int) -> str:
         """The file and line number for a message; the file alone if lines do not match the file's."""
@@ -84,7 +84,7 @@ def read_metric_file(path: str) -> Frame:
     return frame
 
 
-def texts(column: np.ndarray) -> list[str]:
+def texts_of_cells(column: np.ndarray) -> list[str]:
     """Cells as texts; whole numbers without a fraction, blank cells empty."""
     if column.dtype.kind != "f":
         return ["" if str(cell).lower() in BLANK else str(cell) for cell in column]
@@ -125,7 +125,7 @@ def is_numeric(column: np.ndarray) -> bool:
 
 def is_index(name: str) -> bool:
     """Whether a column is the table's own index."""
-    return not name or plain(name) in INDEX
+    return not name or plain_words(name) in INDEX
 
 
 def has_column(frame: Frame, wanted: str) -> bool:
@@ -143,7 +143,7 @@ def as_long(
         return frame, []
     if runs := [name for name in frame.names if " - " in name]:
         return _chart(frame, metrics, runs)
-    if {"metric", "value"} <= set(map(plain, frame.names)):
+    if {"metric", "value"} <= set(map(plain_words, frame.names)):
         return _a_line_a_value(frame, metrics)
     if len(metrics) == 1 and frame.names == [""]:
         return Frame(frame.path, frame.cells.set_axis(metrics, axis=1)), [f"the numbers are {metrics[0]}"]
@@ -170,7 +170,9 @@ def _chart(frame: Frame, metrics: tuple[str, ...], runs: list[str]) -> tuple[Fra
     for metric, columns in curves.items():
         if not columns:
             known = {name.rpartition(" - ")[2] for name in runs if not EXTREMES.search(name)}
-            raise BadArgument("metric", f"found no column of {metric}", f"it has {listed(sorted(known))}", frame.path)
+            raise BadArgument(
+                "metric", f"found no column of {metric}", f"it has {list_text(sorted(known))}", frame.path
+            )
     names = list(dict.fromkeys(name.removesuffix(f" - {metric}") for metric in metrics for name in curves[metric]))
     if any(GROUPED.match(name) for name in names) and all(":" in name for name in names):
         what = f"found curves of groups, such as {names[0]}, which are means of runs"
@@ -194,13 +196,13 @@ def _chart(frame: Frame, metrics: tuple[str, ...], runs: list[str]) -> tuple[Fra
 
 def _a_line_a_value(frame: Frame, metrics: tuple[str, ...]) -> tuple[Frame, list[str]]:
     """A line per value with the metric's name: the history saved by MLflow's page."""
-    names = {plain(name): name for name in frame.names}
+    names = {plain_words(name): name for name in frame.names}
     if "group" in names and "run" not in names:
         raise BadInput(frame.path, "Group", "found curves of groups, which are means of runs", "a curve a run")
     named = np.array(frame.texts(names["metric"]), object)
     for metric in metrics:
         if metric not in named:
-            allowed = f"it has {listed(sorted(set(named)))}"
+            allowed = f"it has {list_text(sorted(set(named)))}"
             raise BadArgument("metric", f"found no value of {metric}", allowed, frame.path)
     others = frame.cells.drop(columns=[names["metric"], names["value"]])
     values = frame.column(names["value"]).astype(object)
@@ -224,7 +226,7 @@ def _seeds_are_columns(frame: Frame, metric: str, by: str | None, seed: str | No
     if by != name and (by is not None or of_numbers):
         return None
     are = RUN if any((match["word"] or "").lower() in RUN_WORDS for match in numbered) else SEED
-    said = f"{are}s are columns: {listed([names[place] for place in cells])}"
+    said = f"{are}s are columns: {list_text([names[place] for place in cells])}"
     numbers = {place: match["number"] for place, match in zip(cells, numbered, strict=True)}
     arm = by or MODEL
     long = _below_each_other(frame, numbers, {others[0]: arm}, are, metric)
@@ -248,7 +250,7 @@ def _models_are_columns(frame: Frame, metric: str, by: str | None, seed: str | N
         return None
     heads = {place: frame.names[place] or RUN for place in of_lines}
     long = _below_each_other(frame, dict(zip(models, names, strict=True)), heads, MODEL, metric)
-    return long, [f"models are columns: {listed(names)}"]
+    return long, [f"models are columns: {list_text(names)}"]
 
 
 def _below_each_other(
@@ -263,7 +265,7 @@ def _below_each_other(
 
 def _is_of_lines(name: str) -> bool:
     """Whether a column numbers or identifies lines."""
-    return is_index(name) or plain(name) in OF_LINES
+    return is_index(name) or plain_words(name) in OF_LINES
 
 
 def _no_model(name: str) -> bool:
@@ -317,11 +319,13 @@ def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> 
         for of, name in (("by", asked.by), ("seed", asked.seed), ("session", asked.session))
     )
     free = [name for name in frame.names if name not in (*metrics, session) and frame.names.count(name) == 1]
-    state = next((name for name in free if plain(name) in known.STATES and _has_states(frame, name)), None)
+    state = next((name for name in free if plain_words(name) in known.STATES and _has_states(frame, name)), None)
     if asked.seed is None:
         seed = _known_seed(frame, [name for name in free if name != by])
     free = [name for name in free if name not in (state, seed)]
-    steps = [name for order in known.STEPS for name in free if plain(name) == order and is_numeric(frame.column(name))]
+    steps = [
+        name for order in known.STEPS for name in free if plain_words(name) == order and is_numeric(frame.column(name))
+    ]
     filled = [any(cells) for cells in zip(*(frame.texts(metric) for metric in metrics), strict=True)]
     whole = [name for name in steps if all(map(bool, np.array(frame.texts(name))[filled]))]
     free = [name for name in free if name not in steps]
@@ -329,14 +333,14 @@ def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> 
         arm = None
         for name in free:
             held = set(frame.texts(name)) - {""}
-            if plain(name) in known.SURELY_ARMS and len(held) > 1:
-                what = f"found {listed(sorted(held))} in {name}, in the file of one arm"
+            if plain_words(name) in known.SURELY_ARMS and len(held) > 1:
+                what = f"found {list_text(sorted(held))} in {name}, in the file of one arm"
                 raise BadArgument("by", what, f"a file for each arm, or {name}", frame.path)
     else:
         arm = by or _known_arm(frame, free, needed=arms_are == "needed", curves=bool(steps))
     free = [name for name in free if name != arm]
     named, run = (
-        next((name for order in orders for name in free if plain(name) == order), None)
+        next((name for order in orders for name in free if plain_words(name) == order), None)
         for orders in (known.NAMES, known.RUNS)
     )
     free = [name for name in free if name not in (named, run)]
@@ -345,9 +349,9 @@ def roles_of(frame: Frame, metrics: list[str], asked: Asked, arms_are: Arms) -> 
     unused = [
         name
         for name in free
-        if plain(name) in known.TASKS or not (is_numeric(frame.column(name)) or plain(name) in aside)
+        if plain_words(name) in known.TASKS or not (is_numeric(frame.column(name)) or plain_words(name) in aside)
     ]
-    others = [name for name in free if plain(name) not in known.BESIDE]
+    others = [name for name in free if plain_words(name) not in known.BESIDE]
     settings = [name for name in others if 1 < len(set(frame.texts(name))) <= frame.lines / 2]
     return Roles(arm, seed, named, run, next(iter([*whole, *steps]), None), state, session, unused, settings)
 
@@ -364,12 +368,12 @@ def _has_states(frame: Frame, name: str) -> bool:
 
 
 def _known_seed(frame: Frame, free: list[str]) -> str | None:
-    likely = [name for name in free if plain(name.replace("/", ".").rpartition(".")[2]) in known.SEEDS]
+    likely = [name for name in free if plain_words(name.replace("/", ".").rpartition(".")[2]) in known.SEEDS]
     if len(likely) > 1:
         likely = [name for name in likely if len(set(frame.texts(name))) > 1]
     columns = {tuple(frame.texts(name)): name for name in reversed(likely)}
     if len(columns) > 1:
-        raise BadArgument("seed", "missing", f"the column of seeds: {listed(likely)}, or none", frame.path)
+        raise BadArgument("seed", "missing", f"the column of seeds: {list_text(likely)}, or none", frame.path)
     return next(iter(columns.values()), None)
 
 
@@ -377,17 +381,17 @@ def _known_arm(frame: Frame, free: list[str], *, needed: bool, curves: bool) -> 
     """The column of arms. If runs have several lines, repeated names of runs are not arms."""
     cells = {name: frame.texts(name) for name in free}
     several = {name: held for name, held in cells.items() if len(set(held) - {""}) > 1}
-    likely = [name for name in several if plain(name) in known.ARMS]
+    likely = [name for name in several if plain_words(name) in known.ARMS]
     if not likely:
         beside = known.BESIDE.union(known.RUNS) if curves else known.BESIDE
         likely = [
             name
             for name, held in several.items()
             if not is_numeric(frame.column(name))
-            and plain(name) not in beside
+            and plain_words(name) not in beside
             and all(count > 1 for cell, count in Counter(held).items() if cell)
         ]
-        split = {name: held for name, held in cells.items() if plain(name) in known.NAMES}
+        split = {name: held for name, held in cells.items() if plain_words(name) in known.NAMES}
         in_names = [name for name, held in split.items() if arms_in_names(held)]
         if likely and in_names:
             likely += in_names
@@ -395,17 +399,17 @@ def _known_arm(frame: Frame, free: list[str], *, needed: bool, curves: bool) -> 
             return None
     if len({tuple(pd.factorize(np.array(several[name], object))[0]) for name in likely}) == 1:
         return likely[0]
-    choices = likely or [name for name in several if plain(name) not in known.BESIDE] or free
+    choices = likely or [name for name in several if plain_words(name) not in known.BESIDE] or free
     what = "missing" if likely else "missing, and no column is named like an arm"
-    allowed = f"the column that names a run's arm: {listed(choices)}" if choices else "a file for each arm"
+    allowed = f"the column that names a run's arm: {list_text(choices)}" if choices else "a file for each arm"
     raise BadArgument("by", what, allowed, frame.path)
 
 
 def began_columns(frame: Frame, taken: Sequence[str]) -> pd.DataFrame:
     """The cells of columns named as sessions; a `date` is reduced to its day, blank if it has none."""
     free = [name for name in frame.names if name not in taken and frame.names.count(name) == 1]
-    cells = {name: frame.texts(name) for name in free if plain(name) in known.SESSIONS}
-    days = {name: list(map(DAY.fullmatch, held)) for name, held in cells.items() if plain(name) == "date"}
+    cells = {name: frame.texts(name) for name in free if plain_words(name) in known.SESSIONS}
+    days = {name: list(map(DAY.fullmatch, held)) for name, held in cells.items() if plain_words(name) == "date"}
     cells |= {name: [day[1] if day else "" for day in held] for name, held in days.items()}
     return pd.DataFrame(cells, range(frame.lines), dtype=object)
 

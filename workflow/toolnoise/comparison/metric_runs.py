@@ -18,7 +18,7 @@ from toolnoise.base.times import is_time
 from toolnoise.comparison import known_names as known
 from toolnoise.comparison import metric_layouts, naming
 from toolnoise.comparison.metric_layouts import NONE, Arms, Asked, Frame, Roles
-from toolnoise.comparison.naming import Metric, listed, plain, words_of
+from toolnoise.comparison.naming import Metric, list_text, plain_words, words_of
 from toolnoise.comparison.table_files import EXACT, is_number
 
 LEFT = "Left out: "  # start of a note on excluded lines
@@ -279,7 +279,7 @@ def read_runs(given: Sequence[Sequence[str | Frame]], asked: Asked, *, arms_are:
         raise BadArgument(asked.steps, "found no steps", "a column of steps, such as step, iteration or epoch")
     metrics = [
         metric._replace(unit=notes.unit(metric.name))
-        for metric in naming.directed(asked.metrics, asked.lower, asked.higher)
+        for metric in naming.with_directions(asked.metrics, asked.lower, asked.higher)
     ]
     if asked.steps == "best":
         naming.require_directions(metrics)
@@ -367,10 +367,10 @@ def _lines(
         raise BadInput(found.path, "", what, "a line a file, or a column of steps, such as step, iteration or epoch")
     of_times = list(began) if any(map(is_time, asked.metrics)) else []
     if unused := [name for name in _unused(found, of, lines.about["arm"]) if name not in of_times]:
-        layout.append(f"not used, but varying within an arm: {listed(unused)}")
+        layout.append(f"not used, but varying within an arm: {list_text(unused)}")
     if of.session:
         layout.append(f"sessions by {of.session}")
-    if folds := [name for name in found.names if plain(name) in known.FOLDS]:
+    if folds := [name for name in found.names if plain_words(name) in known.FOLDS]:
         layout.append(f"{folds[0]}: folds share training data, so intervals over their runs are too narrow")
     # Columns that `as_long` added need no note.
     layout += [how for how, name in ((of_arms, of.arm), (of_seeds, of.seed)) if how and name in (None, *original.names)]
@@ -386,7 +386,7 @@ def _summaries(found: Frame, of: Roles) -> list[str]:
     """
     said = [""] * found.lines
     for place, (name, column) in enumerate(zip(found.names, found.columns, strict=True)):
-        cells = metric_layouts.texts(column) if column.dtype.kind == "O" else []
+        cells = metric_layouts.texts_of_cells(column) if column.dtype.kind == "O" else []
         # Such a word stands alone: std_2 may be a run.
         sums = {
             line
@@ -489,8 +489,8 @@ def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
         of_arms = pd.Series(found.texts(name), dtype=object)[arms.index].groupby(arms).unique()
         most = max(of_arms, key=len, default=())
         if len(most) > 1:
-            if plain(name) in known.TASKS:
-                what, each = f"found {listed(sorted(most))} in one arm", f"a file for each {name}"
+            if plain_words(name) in known.TASKS:
+                what, each = f"found {list_text(sorted(most))} in one arm", f"a file for each {name}"
                 raise BadInput(
                     found.path, name, what, lambda spelled, *, of=name, each=each: f"{each}, or {spelled('by', of)}"
                 )
@@ -499,6 +499,6 @@ def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
     for name in of.settings if of.seed is None and len(arms) else ():
         counts = pd.crosstab(arms, pd.Series(found.texts(name), dtype=object)[arms.index])
         of_each = counts.shape[1] > 1 and counts.min(axis=None) > 1 and (counts == counts.iloc[0]).all(axis=None)
-        if of_each and name not in several and plain(name) not in known.SEEDS | known.FOLDS:
+        if of_each and name not in several and plain_words(name) not in known.SEEDS | known.FOLDS:
             several.append(name)
     return several

@@ -55,7 +55,7 @@ class Metric(NamedTuple):
         return f"{self.name}: {'lower' if self.lower else 'higher'} is better ({self.why})"
 
 
-def directed(
+def with_directions(
     names: Sequence[str], lower: Sequence[str] | None = None, higher: Sequence[str] | None = None
 ) -> list[Metric]:
     """Metrics with their directions; empty `lower` or `higher` means all metrics, None means none."""
@@ -100,20 +100,20 @@ def words_of(name: str) -> list[str]:
     return re.findall("[a-z]+", split_words(name).lower())
 
 
-def bare(name: str) -> str:
+def without_prefix(name: str) -> str:
     """A name without a logger's prefix."""
     prefix = next((prefix for prefix in PREFIXES if name.startswith(prefix)), "")
     return name[len(prefix) :]
 
 
-def plain(name: str) -> str:
+def plain_words(name: str) -> str:
     """A name by its words alone, without a logger's prefix: MLflow's "Run ID" is run_id."""
-    return "_".join(words_of(bare(name)))
+    return "_".join(words_of(without_prefix(name)))
 
 
 def is_meant(name: str, wanted: str) -> bool:
     """Whether a name refers to this column, ignoring a logger's prefix and case."""
-    return bare(name).lower() == bare(wanted).lower()
+    return without_prefix(name).lower() == without_prefix(wanted).lower()
 
 
 def column_named(path: str, names: Sequence[str], wanted: str, argument: str) -> str:
@@ -130,10 +130,10 @@ def column_named(path: str, names: Sequence[str], wanted: str, argument: str) ->
             raise BadArgument(argument, what, "the name of one of them", path)
     near = difflib.get_close_matches(wanted, names, 1)
     meant = f"did you mean {near[0]}? " if near else ""
-    raise BadArgument(argument, f"found no column {wanted}", f"{meant}it has {listed(names)}", path)
+    raise BadArgument(argument, f"found no column {wanted}", f"{meant}it has {list_text(names)}", path)
 
 
-def listed(names: Sequence[str]) -> str:
+def list_text(names: Sequence[str]) -> str:
     """A list of names for an error, shortened if long."""
     shown = [name or "one without a name" for name in names[:SHOWN]]
     return ", ".join(shown) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -36,7 +36,7 @@ import pandas as pd
 from toolnoise.base.errors import BadInput, Spelling
 from toolnoise.base.files import LARGEST_TEXT, read_bytes, readable
 from toolnoise.comparison.known_names import QUESTION_ANSWERS, QUESTION_SAMPLES, QUESTION_SCORES, STEPS
-from toolnoise.comparison.naming import listed, parts_of, role_of
+from toolnoise.comparison.naming import list_text, parts_of, role_of
 from toolnoise.comparison.table_files import (
     BOOLEANS,
     LARGEST,
@@ -109,7 +109,7 @@ def field_text(path: str, key: str, of: Any, name: str) -> str:
     value = of
     for part in [name] if isinstance(of, Mapping) and name in of else name.split("."):
         if not isinstance(value, Mapping) or part not in value:
-            allowed = f"one of {listed([*value])}" if isinstance(value, Mapping) and value else "a field that it has"
+            allowed = f"one of {list_text([*value])}" if isinstance(value, Mapping) and value else "a field that it has"
             raise BadInput(path, key, f"found no {name}", f"{allowed} as cluster")
         value = value[part]
     if isinstance(value, Mapping | list) or value is None:
@@ -123,7 +123,7 @@ def chosen_score(path: str, found: Iterable[str], asked: str | None) -> str:
     names = list(dict.fromkeys(found))
     if asked in names:
         return asked
-    what = f"found the scores {listed(names)}" if names else "found no score that is a number"
+    what = f"found the scores {list_text(names)}" if names else "found no score that is a number"
     if not names:
         raise BadInput(path, "", what, "a log with scores")
 
@@ -135,7 +135,7 @@ def chosen_score(path: str, found: Iterable[str], asked: str | None) -> str:
     return names[0]
 
 
-def digest(value: Any) -> str:
+def digest_of_content(value: Any) -> str:
     """A digest of a question's content."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()
 
@@ -165,7 +165,7 @@ def read_harness_samples(path: str, asked: Asked) -> Log:
         if asked.cluster:
             cluster = task if asked.cluster == "task" and task else field_text(path, key, doc, asked.cluster)
         # Not every version writes its own hash.
-        content = str(digest(doc) if doc else line.get("doc_hash") or digest(doc))
+        content = str(digest_of_content(doc) if doc else line.get("doc_hash") or digest_of_content(doc))
         about = Scored(str(line["doc_id"]), None, answer=_answer(line), cluster=cluster, content=content)
         kept.append((key, about, str(line.get("filter", "none")), _metrics(line)))
     filters = {of for _, _, of, _ in kept}
@@ -278,7 +278,7 @@ def _of_zip(path: str) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str, An
     header = next((name for name in HEADERS if name in parts), None)
     samples = [name for name in parts if SAMPLE_FILE.fullmatch(name)]
     if header is None or not samples:
-        raise BadInput(path, "", f"found {listed([*parts]) or 'no files'}", "header.json and samples of Inspect")
+        raise BadInput(path, "", f"found {list_text([*parts]) or 'no files'}", "header.json and samples of Inspect")
 
     def unpacked(name: str) -> dict[str, Any]:
         if parts[name].file_size > LARGEST_TEXT:
@@ -325,7 +325,7 @@ def _sample_of_log(path: str, key: str, sample: Mapping[str, Any], task: str, as
     if isinstance(question, list):  # messages have random names
         question = [[it.get("role"), it.get("content")] if isinstance(it, dict) else it for it in question]
     about = {"sample": str(sample["epoch"]), "answer": _answer_of_sample(sample)}
-    return Scored(str(sample["id"]), None, cluster=cluster, content=digest(question), **about)
+    return Scored(str(sample["id"]), None, cluster=cluster, content=digest_of_content(question), **about)
 
 
 def _scores_of_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
@@ -384,7 +384,7 @@ def read_score_table(path: str, asked: Asked) -> Log:
     if not questions:
         _require_questions(path, columns, score, scores)
     if asked.cluster is not None and asked.cluster not in columns:
-        raise BadInput(path, "", f"found no column {asked.cluster}", f"one of {listed([*columns])} as cluster")
+        raise BadInput(path, "", f"found no column {asked.cluster}", f"one of {list_text([*columns])} as cluster")
     rows = [
         Scored(
             # Without names, a question is known by its line.
@@ -436,7 +436,7 @@ def _scores(path: str, columns: Columns, answers: Sequence[str], metric: str | N
     targets = targets or [name for name in columns if name == "answer" and name not in answers]
     if not answers or not _at_most_one(path, targets, "targets"):
         allowed = "a column correct or score; or texts, in pred and target"
-        raise BadInput(path, "", f"found the columns {listed([*columns])}", allowed)
+        raise BadInput(path, "", f"found the columns {list_text([*columns])}", allowed)
     pairs = zip(columns[answers[0]], columns[targets[0]], strict=True)
     return f"{answers[0]} = {targets[0]}", [float(text.strip() == target.strip()) for text, target in pairs]
 
@@ -463,7 +463,7 @@ def _of_role(columns: Columns, role: str) -> list[str]:
 
 def _at_most_one(path: str, names: list[str], what: str) -> list[str]:
     if len(names) > 1:
-        raise BadInput(path, "", f"found the columns {listed(names)}", f"one column of {what}")
+        raise BadInput(path, "", f"found the columns {list_text(names)}", f"one column of {what}")
     return names
 
 

@@ -26,7 +26,7 @@ from toolnoise.comparison.label_files import Truth
 from toolnoise.comparison.naming import by_number, distinct_words, numbers_of, parts_of, role_of, role_of_words
 from toolnoise.comparison.table_files import has_names
 from toolnoise.formulas.outcomes import LABELS, LOSSES, VALUES, unit_scores
-from toolnoise.formulas.outputs import lengths, require_losses
+from toolnoise.formulas.outputs import require_losses, segment_lengths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,11 +198,11 @@ def read_class_table(known: Known, table: "pd.DataFrame") -> Reading:
     """The reading of a table."""
     every = list(table)
     if not has_names(table):
-        values = table_files.stacked(known.path, table, range(len(every)))
+        values = table_files.stack_columns(known.path, table, range(len(every)))
         return read_class_array(known, values, counted(len(every), "column"))
     roles = [role_of(name) for name in every]
     role, places = _content(known, every, roles)
-    names, values = [every[place] for place in places], table_files.stacked(known.path, table, places)
+    names, values = [every[place] for place in places], table_files.stack_columns(known.path, table, places)
     kind = role.split(" ")[0]
     known = known._replace(role=kind if kind in WORDS else known.role)
     rest = [
@@ -242,7 +242,7 @@ def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, t
         # Each line is a run: the columns are examples.
         examples = by_number(names) if table_files.are_places(numbers_of(names)) else range(columns)
         return _answers(known, values[:, list(examples)], counted(lines, "line"))
-    rows, ids, runs = table_files.layout(known.path, table)
+    rows, ids, runs = table_files.layout_of_lines(known.path, table)
     called = _listed("column", names) + (f" by {' and '.join(runs_in)}" if runs_in else "")
     if columns == 1 and role != "score":
         reading = _answers(known, values[rows][..., 0], called)
@@ -367,7 +367,7 @@ def read_losses(path: str, runs: Sequence[np.ndarray]) -> Reading:
         if not np.array_equal(np.isnan(run), gaps):
             what = f"found padding in other places in run {place} than in run 0"
             raise BadInput(path, "", what, "the same tokens in each run")
-    return Reading(np.stack([run[~gaps] for run in runs]), LOSSES, lengths=lengths(runs[0]))
+    return Reading(np.stack([run[~gaps] for run in runs]), LOSSES, lengths=segment_lengths(runs[0]))
 
 
 def losses_of_runs(path: str, values: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -330,10 +330,10 @@ def columns_of_role(table: "pd.DataFrame", role: str) -> list[str]:
 
 
 def _column(path: str, table: "pd.DataFrame", name: str) -> np.ndarray:
-    return stacked(path, table, [table.columns.get_loc(name)])[:, 0]
+    return stack_columns(path, table, [table.columns.get_loc(name)])[:, 0]
 
 
-def stacked(path: str, table: "pd.DataFrame", places: Sequence[int]) -> np.ndarray:
+def stack_columns(path: str, table: "pd.DataFrame", places: Sequence[int]) -> np.ndarray:
     """Columns as one array, [lines, columns], of one kind and without gaps."""
     columns = [table.iloc[:, place].to_numpy() for place in places]
     columns = [column.astype(str) if column.dtype == object else column for column in columns]
@@ -357,7 +357,7 @@ def a_text(values: np.ndarray) -> str:
     return next((str(value) for value in values.flat if not is_number(value)), str(values.flat[0]))[:40]
 
 
-def layout(path: str, table: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray | None, list[int] | None]:
+def layout_of_lines(path: str, table: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray | None, list[int] | None]:
     """The lines of each run, [S, N], with one example per column; the examples' ids; the numbers of the runs."""
     lines, names = len(table), columns_of_role(table, "run")
     run = np.zeros(lines, np.intp)
@@ -381,7 +381,7 @@ def layout(path: str, table: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray | N
 
 def in_order(path: str, named: Mapping[str, np.ndarray], examples: int) -> tuple[np.ndarray, np.ndarray | None]:
     """The order of an archive's examples by its arrays of ids or indices, as for a table, and their ids."""
-    of_names = {name: array for name, array in named.items() if identifies(name)}
+    of_names = {name: array for name, array in named.items() if identifies_examples(name)}
     for name, array in of_names.items():
         if array.ndim == 1 and 1 < array.size != examples:
             raise BadInput(path, name, f"found {array.size} for {examples} examples", "one for each, or another name")
@@ -394,7 +394,7 @@ def in_order(path: str, named: Mapping[str, np.ndarray], examples: int) -> tuple
     return rows[0], ids
 
 
-def identifies(name: str) -> bool:
+def identifies_examples(name: str) -> bool:
     """Whether an array of an archive identifies examples by its name."""
     return role_of(name) in ("example", "index")
 
@@ -439,7 +439,7 @@ def labels_in(path: str, table: "pd.DataFrame", rows: np.ndarray) -> tuple[str, 
     return (names[0], columns[0][0]) if names else None
 
 
-def matching(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+def matching_order(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
     """The order that puts examples into the order of `wanted`; None if the examples differ."""
     keys, theirs = np.array(_keys(ids)), np.array(_keys(wanted))
     if are_places(ids) and are_places(wanted) and len(ids) == len(wanted):
@@ -450,9 +450,9 @@ def matching(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
     return order[np.argsort(other)]
 
 
-def matched(path: str, ids: np.ndarray, source: str, wanted: np.ndarray) -> np.ndarray:
+def require_matching_order(path: str, ids: np.ndarray, source: str, wanted: np.ndarray) -> np.ndarray:
     """The order that puts a file's examples into the order of `wanted`; a file with other examples is refused."""
-    order = matching(ids, wanted)
+    order = matching_order(ids, wanted)
     if order is None:
         allowed = "the same, once each, by their ids or index, or neither in the file"
         raise BadInput(path, "", f"found other examples than in {source}", allowed)

@@ -23,7 +23,15 @@ from scipy import optimize, special, stats
 from toolnoise.comparison import designs
 from toolnoise.comparison.designs import UNTESTED, Compared, Design, Way
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, mean_t, standard_deviation, unless_too_wide
-from toolnoise.stats.significance import UNDECIDED, Result, cautious, equal_arms, holm, mean_difference, t_test
+from toolnoise.stats.significance import (
+    UNDECIDED,
+    Result,
+    cautious_freedom,
+    equal_arms,
+    holm_pvalues,
+    mean_difference,
+    t_test,
+)
 
 QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
 
@@ -94,9 +102,9 @@ def probability_of_improvement(a: np.ndarray, b: np.ndarray, pairs: int = 0) -> 
     return Estimate(chance, float(low), float(high))
 
 
-def adjusted(comparisons: list[Compared]) -> list[Compared]:
+def with_holm(comparisons: list[Compared]) -> list[Compared]:
     """The comparisons with `pvalue_holm` set: the p-values adjusted by Holm's method."""
-    pvalues = holm(np.array([each.pvalue for each in comparisons])).tolist()
+    pvalues = holm_pvalues(np.array([each.pvalue for each in comparisons])).tolist()
     for each, pvalue in zip(comparisons, pvalues, strict=True):
         each.pvalue_holm = pvalue
     return comparisons
@@ -244,7 +252,7 @@ def partly_paired_difference(a: np.ndarray, b: np.ndarray, pairs: int, step: flo
     difference, variance = float(mean_b - mean_a), float(variances.sum())
     if variance == 0:
         return equal_arms(difference, step / min(len(a), len(b)))
-    freedom = cautious(variance**2 / np.sum(variances**2 / freedoms), len(a), len(b))
+    freedom = cautious_freedom(variance**2 / np.sum(variances**2 / freedoms), len(a), len(b))
     if weight.value > 0:
         freedom = min(freedom, min(len(a), len(b)) - 1)
     return t_test(difference, float(np.sqrt(variance + 2 * weight.variance)), freedom)

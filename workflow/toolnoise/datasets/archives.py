@@ -53,7 +53,7 @@ class Members(Mapping[str, bytes]):
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[Members]:
+def opened_archive(path: str | Path) -> Iterator[Members]:
     """The files of a folder or an archive, while it is open."""
     path = Path(path)
     with ExitStack() as stack:
@@ -83,7 +83,7 @@ def _unpack(path: Path, packed: IO[bytes], file: IO[bytes]) -> None:
         file.write(block)
 
 
-def unpacked(path: Path) -> bytes:
+def unpack_gzip(path: Path) -> bytes:
     """The content of a file that may be packed by gzip."""
     with path.open("rb") as file:
         mark = file.read(2)

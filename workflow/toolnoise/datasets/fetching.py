@@ -27,8 +27,8 @@ from toolnoise.base import command_words, files, scratch
 from toolnoise.base.errors import BadInput, fault_name
 from toolnoise.base.job import Output, Values, outside, unrepeatable
 from toolnoise.base.progress import progress
-from toolnoise.datasets.archives import opened
-from toolnoise.datasets.sources import NOT_CHECKED, Source, bundled, is_own, sources
+from toolnoise.datasets.archives import opened_archive
+from toolnoise.datasets.sources import NOT_CHECKED, Source, bundled_file, is_own, sources_of
 
 # Seconds before each further attempt, counted over attempts without a single new byte between them.
 PAUSES = (1, 5, 20)
@@ -40,27 +40,27 @@ MOST_UNANNOUNCED = 4 * 2**30
 NETWORK_BLOCK, BLOCK = 1 << 16, 1 << 20
 
 
-def fetched(_parameters: dict[str, Any], out: str | Path) -> list[dict[str, Any]]:
+def fetched_files(_parameters: dict[str, Any], out: str | Path) -> list[dict[str, Any]]:
     """The files that were fetched, from their record."""
     return files.read_json(out)["sources"]
 
 
 @unrepeatable("a download; what was downloaded is verified when data is prepared again")
-@outside(fetched)
+@outside(fetched_files)
 def fetch(dataset: str, entry: Values, *, out: Output) -> None:
     """Put every file of a data set in its place, and write a record of each."""
     records = []
-    for source in sources(entry):
+    for source in sources_of(entry):
         _obtain(source)
-        records.append(verified(source))
+        records.append(verified_record(source))
     files.write_json(out, {"dataset": dataset, "sources": records})
 
 
 def read_by(parameters: dict[str, Any], _out: str | Path) -> list[dict[str, Any]]:
     """The files that a data set was read from, verified again; or a file of an installed package."""
     # A file may have changed between fetching and preparation.
-    records = [verified(source) for source in sources(parameters["entry"])]
-    embedded = bundled(parameters["entry"])
+    records = [verified_record(source) for source in sources_of(parameters["entry"])]
+    embedded = bundled_file(parameters["entry"])
     return [*records, {"package": embedded[0], "path": embedded[1]}] if embedded else records
 
 
@@ -109,8 +109,8 @@ def _download(source: Source) -> None:
 
 def _with_variables(url: str) -> str:
     """An address with the values of the environment variables that it names."""
-    values = command_words.variables([url], url)
-    return command_words.filled([url], {name: quote(value, safe="") for name, value in values.items()})[0]
+    values = command_words.variables_of([url], url)
+    return command_words.fill_placeholders([url], {name: quote(value, safe="") for name, value in values.items()})[0]
 
 
 def _without_query(text: str) -> str:
@@ -187,7 +187,7 @@ class _Downloader:
                     bar.update(len(block))
 
 
-def verified(source: Source) -> dict[str, Any]:
+def verified_record(source: Source) -> dict[str, Any]:
     """The record of a file; it is refused unless its checksum is the published one."""
     path = Path(source["path"])
     wanted = source.get("checksum", NOT_CHECKED)
@@ -210,7 +210,7 @@ def verified(source: Source) -> dict[str, Any]:
 def _digested(path: Path) -> Iterator[tuple[bytes, int]]:
     """The blocks of a file, or the name and SHA-256 of each file in a folder; each with its number of file bytes."""
     if path.is_dir():
-        with opened(path) as members:
+        with opened_archive(path) as members:
             for name, content in members.items():
                 yield f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode(), len(content)
         return

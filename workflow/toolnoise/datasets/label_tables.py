@@ -8,7 +8,7 @@ import numpy as np
 from toolnoise.base import metric_files
 from toolnoise.base.job import Input, Output
 from toolnoise.base.metric_files import Columns
-from toolnoise.base.printing import escaped
+from toolnoise.base.printing import make_printable
 from toolnoise.datasets import prepared
 from toolnoise.datasets.prepared import PARTS
 from toolnoise.formulas.outcomes import ALL
@@ -26,18 +26,18 @@ def count(dataset: str, data: Input, *, out: Output) -> None:
             by_label = np.bincount(split.labels[member], minlength=len(prepared_data.classes)).tolist()
             rows.append((dataset, part, group, ALL, sum(by_label)))
             rows += [(dataset, part, group, str(label), number) for label, number in enumerate(by_label)]
-    metric_files.write(out, COUNTS, rows)
+    metric_files.write_metrics(out, COUNTS, rows)
 
 
 def write_names(dataset: str, data: Input, *, out: Output) -> None:
     """Write the names of the classes of a prepared data set, by label."""
     classes = prepared.load(data).classes
-    metric_files.write(out, LABELS, [(dataset, label, name) for label, name in enumerate(classes)])
+    metric_files.write_metrics(out, LABELS, [(dataset, label, name) for label, name in enumerate(classes)])
 
 
 def names_in(files: Sequence[str | Path], dataset: str) -> list[str]:
     """The names of a data set's classes from metric files, by label, escaped for drawing; empty if all are numbers."""
-    rows = metric_files.read(files, LABELS)
+    rows = metric_files.read_metrics(files, LABELS)
     names = rows[rows["dataset"] == dataset]["name"].tolist()
     # Matplotlib reads a text between two dollar signs as a formula, and SVG allows no unprintable characters.
-    return [] if all(name.isdigit() for name in names) else [escaped(name).replace("$", r"\$") for name in names]
+    return [] if all(name.isdigit() for name in names) else [make_printable(name).replace("$", r"\$") for name in names]

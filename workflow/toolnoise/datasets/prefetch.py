@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def ahead(function: Callable[[Item], Result], items: Iterable[Item], threads: int = 1) -> Iterator[Result]:
+def map_ahead(function: Callable[[Item], Result], items: Iterable[Item], threads: int = 1) -> Iterator[Result]:
     """`function(item)` for each item, in order; ahead of the current one, at most one result per thread is computed."""
     pending: deque[Future[Result]] = deque()
     pool, user = ThreadPoolExecutor(threads), threading.get_ident()

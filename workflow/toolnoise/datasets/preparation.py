@@ -12,7 +12,7 @@ import numpy as np
 from toolnoise.base.arrays import Rows, write_npz
 from toolnoise.base.job import AsideNumber, Output, Values, outside
 from toolnoise.datasets import fetching
-from toolnoise.datasets.prepared import PARTS, Data, Fingerprint, Raw, RawPart, Split, check
+from toolnoise.datasets.prepared import PARTS, Data, Fingerprint, Raw, RawPart, Split, require_trainable
 from toolnoise.datasets.readers import READERS
 from toolnoise.formulas.outcomes import LABEL
 
@@ -28,7 +28,7 @@ def prepare(dataset: str, entry: Values, *, out: Output, threads: AsideNumber = 
         shapes = {part: rows.shape for part, rows in images.items()}
         if raw.side:
             shapes = {part: (len(getattr(raw, part).labels), raw.side, raw.side, 3) for part in PARTS}
-        check(source, raw.classes, shapes, labels, raw.outcome, raw.asked)
+        require_trainable(source, raw.classes, shapes, labels, raw.outcome, raw.asked)
         write_npz(out, _members(raw, images, entry.get("streamed", False)))
 
 

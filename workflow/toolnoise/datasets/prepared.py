@@ -268,7 +268,9 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         arrays |= {f"{part}_images": read_originals(path, part, arrays) for part in PARTS}
     groups, asked = (tuple(map(str, arrays.get(name, ()))) for name in ("groups", "asked"))
     outcome = str(arrays.get("outcome", LABEL))
-    check(path, arrays["classes"], {part: arrays[f"{part}_images"].shape for part in PARTS}, arrays, outcome, asked)
+    require_trainable(
+        path, arrays["classes"], {part: arrays[f"{part}_images"].shape for part in PARTS}, arrays, outcome, asked
+    )
     maximum, margin = int(arrays["maximum"]), int(arrays.get("margin", 0))
     if maximum < 1:
         raise BadInput(path, "maximum", f"found {maximum}", "1 or more")
@@ -294,7 +296,7 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
     return Data(**splits, classes=tuple(map(str, arrays["classes"])), groups=groups, sha256=sha256, asked=asked)
 
 
-def targets(path: str | Path) -> dict[str, np.ndarray]:
+def targets_of_test(path: str | Path) -> dict[str, np.ndarray]:
     """All stored arrays, with the labels of the test examples (classes or numbers) as `test_labels`.
 
     An example with several labels, tokens, pixels or columns has a row of them, as in the outputs of runs.
@@ -333,7 +335,7 @@ def _of_labels(path: str | Path, arrays: Mapping[str, np.ndarray]) -> Data:
     return Data(test.first(0), test, tuple(map(str, classes)), groups, _sha256(arrays), asked)
 
 
-def check(
+def require_trainable(
     source: str | Path,
     classes: np.ndarray,
     shapes: Mapping[str, tuple[int, ...]],

@@ -12,15 +12,15 @@ Source = dict[str, Any]
 NOT_CHECKED = "none"
 
 
-def sources(entry: dict[str, Any]) -> list[Source]:
+def sources_of(entry: dict[str, Any]) -> list[Source]:
     """The files of a data set, each with `path` and optional `url`, `page` and `checksum`; none for embedded data."""
     read = [entry] if "path" in entry else list(entry.get("files", {}).values())
     return [*read, {"path": entry["vocabulary"]}] if "vocabulary" in entry else read
 
 
-def checksums(entry: dict[str, Any]) -> list[str]:
+def checksums_of(entry: dict[str, Any]) -> list[str]:
     """The checksums of an entry's files, which are equal for the same data under other names and paths."""
-    return sorted(source.get("checksum", "") for source in sources(entry))
+    return sorted(source.get("checksum", "") for source in sources_of(entry))
 
 
 def is_own(source: Source) -> bool:
@@ -33,7 +33,7 @@ def require_own(name: str, entry: dict[str, Any], file: str | Path) -> None:
 
     Published files that the user must download are only named on the terminal: the study can be planned without them.
     """
-    absent = [source for source in sources(entry) if not Path(source["path"]).exists()]
+    absent = [source for source in sources_of(entry) if not Path(source["path"]).exists()]
     for source in filter(is_own, absent):
         raise BadInput(file, f"datasets.{name}", f"no such file: {source['path']}", "a file or a folder of yours")
     by_hand = [source for source in absent if "url" not in source]
@@ -46,12 +46,12 @@ def paths_of(entry: dict[str, Any], *roles: str) -> list[Path]:
     return [Path(entry["files"][role]["path"]) for role in roles]
 
 
-def embedded(entry: dict[str, Any]) -> tuple[str, ...]:
+def embedded_text(entry: dict[str, Any]) -> tuple[str, ...]:
     """The text in the repository that a data set consists of, in a tuple; empty for other data sets."""
     return (f"resources/texts/{entry['embedded']}.txt",) if "embedded" in entry else ()
 
 
-def bundled(entry: dict[str, Any]) -> tuple[str, str] | None:
+def bundled_file(entry: dict[str, Any]) -> tuple[str, str] | None:
     """The installed package that contains the data, and the file in it; None for other data sets."""
     return ("scikit-learn", "sklearn/datasets/data/digits.csv.gz") if entry["reader"] == "digits" else None
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from toolnoise.datasets.prefetch import ahead
+from toolnoise.datasets.prefetch import map_ahead
 from toolnoise.datasets.prepared import Split
 from toolnoise.epoch_plan import Plan
 
@@ -19,7 +19,7 @@ def steps_in_part(train: Split, batch: int) -> int:
     return max(1, PART_BYTES // (batch * 4 * int(np.prod(train.pixels.shape[1:]))))
 
 
-def parts(train: Split, plan: Plan) -> Iterator[tuple[np.ndarray, np.ndarray, Plan]]:
+def parts_of_epoch(train: Split, plan: Plan) -> Iterator[tuple[np.ndarray, np.ndarray, Plan]]:
     """Cut an epoch into parts of whole steps: images, labels and a plan whose `order` indexes these images."""
     length = steps_in_part(train, plan.order.shape[1])
 
@@ -29,4 +29,4 @@ def parts(train: Split, plan: Plan) -> Iterator[tuple[np.ndarray, np.ndarray, Pl
         renumbered = np.arange(chosen.size, dtype=part.order.dtype).reshape(part.order.shape)
         return train.take(chosen, part.boxes), train.targets[chosen], part._replace(order=renumbered)
 
-    return ahead(read, range(0, len(plan.order), length), THREADS)
+    return map_ahead(read, range(0, len(plan.order), length), THREADS)

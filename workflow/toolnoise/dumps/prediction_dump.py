@@ -12,7 +12,7 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Input, Output, Timings, TrainedRuns
-from toolnoise.base.noise_sources import OPTIONAL, draws
+from toolnoise.base.noise_sources import OPTIONAL, draws_of_runs
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, Weights
@@ -72,7 +72,7 @@ def dump(
     own dump. Return the observed properties of the machine.
     """
     timings = Timings()
-    cell = [runs.read(record) for record in records]
+    cell = [runs.read_run(record) for record in records]
     network = build(spec, data, timings)
     test = network.dataset.test
     dtype, of_unit = unit_dtype(test.units > 1, len(network.dataset.classes))
@@ -85,13 +85,13 @@ def dump(
                 network.take(run.weights(), run)
                 for units, scores in network.engine.scores(test):
                     layer[units] = scores if of_unit else likeliest(scores, test.labels[units])
-    entry = about(spec, cell, shape, network.observed, timings, network.unused(spec.recipe))
+    entry = index_of_dump(spec, cell, shape, network.observed, timings, network.unused(spec.recipe))
     entry |= {"trained_on": trained_on} if trained_on else {}
     files.write_json(index, entry | ({} if of_unit else {"outcome": CUT}))
     return network.observed
 
 
-def about(
+def index_of_dump(
     spec: Spec,
     cell: list[runs.Run],
     shape: tuple[int, ...],
@@ -103,7 +103,7 @@ def about(
     return {
         "spec": {key: value for key, value in spec.json.items() if key not in ("seed", "draw")},
         "seeds": [run.seed for run in cell],
-        "draws": draws(spec, [run.seed for run in cell], unused),
+        "draws": draws_of_runs(spec, [run.seed for run in cell], unused),
         "diverged": [run.diverged for run in cell],
         "shape": list(shape),
         "observed": observed,

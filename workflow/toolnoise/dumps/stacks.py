@@ -91,7 +91,7 @@ def require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) ->
         # A sum in float64 of finite float32s is finite.
         if not np.isfinite(stack[run].sum(dtype=np.float64)):
             raise BadInput(path, f"[{run}]", "found infinite or undefined logits", "finite ones: it did not diverge")
-    if len(finished) and outputs.kind(stack[finished[0]][..., :SOME, :]) == "probabilities":
+    if len(finished) and outputs.kind_of_scores(stack[finished[0]][..., :SOME, :]) == "probabilities":
         raise BadInput(path, "", "found probabilities", "logits, so a network without a softmax at its end")
 
 
@@ -99,7 +99,7 @@ def read_stack(
     logits: str | Path, index: str | Path, axes: dict[str, int], verb: str, keys: Shape
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Read a verb's dump and its index, whose lists name the entries along these axes of the dump."""
-    entry = shapes.read(index, {**INDEX, **keys}, f"the index that {verb} wrote")
+    entry = shapes.read_json_of_shape(index, {**INDEX, **keys}, f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)
     outcome = entry.get("outcome")
     kind = LIKELIEST if outcome == CUT else np.dtype(LEFT.get(outcome, LEFT[LOGITS]).dtype)

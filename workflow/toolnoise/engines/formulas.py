@@ -41,7 +41,7 @@ STEPS_TO_GROW = 2000
 EXPONENTS = (-126, 126)
 
 
-def smoothed(smoothing: float, classes: int) -> tuple[float, float]:
+def smoothed_targets(smoothing: float, classes: int) -> tuple[float, float]:
     """The target of an example's class and that of any other, with label smoothing."""
     elsewhere = smoothing / classes
     return 1 - smoothing + elsewhere, elsewhere

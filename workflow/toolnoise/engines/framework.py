@@ -40,7 +40,7 @@ class Framework(abc.ABC):
         self.tooling = tooling
         if tooling["accelerator"] == "cpu":
             environment.require_cpu(tooling)
-        imposed = environment.impose(self.variables(tooling, deterministic))
+        imposed = environment.impose_variables(self.variables(tooling, deterministic))
         if self.framework in sys.modules and self._imported_under != imposed:
             raise RuntimeError(f"{self.framework} was imported before the tooling's settings were made")
         self.library, self.keras = self._import()
@@ -64,12 +64,12 @@ class Framework(abc.ABC):
                 "numpy": np.__version__,
             },
             **self._about(),
-            **environment.machine(),
+            **environment.describe_machine(),
         }
 
     def import_ahead(self, tooling: dict[str, Any], deterministic: bool) -> None:
         """Import the framework as `start` would, in a process that forks a child for each run."""
-        type(self)._imported_under = environment.impose(self.variables(tooling, deterministic))
+        type(self)._imported_under = environment.impose_variables(self.variables(tooling, deterministic))
         self._import()
 
     @abc.abstractmethod
@@ -124,7 +124,7 @@ class Framework(abc.ABC):
             "compute_capability": seen[place][1],
             "driver": match.driver if match else "",
             "device_memory_mib": match.memory_mib if match else "",
-            "libraries": environment.installed("nvidia-.*"),
+            "libraries": environment.installed_versions("nvidia-.*"),
         }
 
     @abc.abstractmethod

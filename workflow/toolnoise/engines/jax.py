@@ -14,7 +14,7 @@ import numpy as np
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
 from toolnoise.engines import accelerators, decay, formulas, jax_kernels, rate_factor
-from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
+from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed_targets
 from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan, steps_per_epoch
@@ -221,7 +221,7 @@ class Engine(KerasEngine):
     def _losses(self, labels, logits):  # noqa: ANN001, ANN202
         if not self.outcome.scores_each_class:
             return self._losses_of_odds(labels, logits)
-        jax, (here, elsewhere) = self.jax, smoothed(self.recipe["label_smoothing"], logits.shape[-1])
+        jax, (here, elsewhere) = self.jax, smoothed_targets(self.recipe["label_smoothing"], logits.shape[-1])
         of_class = jax.nn.one_hot(labels, logits.shape[-1], dtype=bool)
         targets = jax.numpy.where(of_class, np.float32(here), np.float32(elsewhere))
         return -jax.numpy.sum(targets * jax.nn.log_softmax(logits), axis=-1)

@@ -13,10 +13,10 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import streaming
-from toolnoise.datasets.prefetch import ahead
+from toolnoise.datasets.prefetch import map_ahead
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import EpochResult, State, Weights, formulas
-from toolnoise.engines.formulas import BETA_1, BETA_2, smoothed
+from toolnoise.engines.formulas import BETA_1, BETA_2, smoothed_targets
 from toolnoise.engines.framework import Framework
 from toolnoise.epoch_plan import Plan
 from toolnoise.formulas.outcomes import OUTCOMES, unit_scores
@@ -178,7 +178,7 @@ class KerasEngine(Framework):
         if self.held:
             yield *self.held, plan
         else:
-            for images, labels, part in streaming.parts(self.train, plan):
+            for images, labels, part in streaming.parts_of_epoch(self.train, plan):
                 yield *self._on_device(images, labels), part
 
     def _cut(self, plan: Plan, at: Collection[int]) -> Iterator[tuple[Any, Any, Plan]]:
@@ -237,7 +237,7 @@ class KerasEngine(Framework):
 
     def _losses_of_odds(self, labels: Any, odds: Any) -> Any:
         """The cross-entropy of each of many labels, from the log-odds of yes, in a form that never overflows."""
-        ops, (yes, no) = self.keras.ops, smoothed(self.recipe["label_smoothing"], 2)
+        ops, (yes, no) = self.keras.ops, smoothed_targets(self.recipe["label_smoothing"], 2)
         targets = ops.where(labels > 0, np.float32(yes), np.float32(no))
         return ops.relu(odds) - odds * targets + ops.log1p(ops.exp(-ops.abs(odds)))
 
@@ -258,7 +258,7 @@ class KerasEngine(Framework):
         at_once = self._at_once(split)
         starts = range(0, len(split), at_once)
         # With one batch there is nothing to read ahead, and a thread takes as long as the logits of small images.
-        return ahead(read, starts) if len(starts) > 1 else map(read, starts)
+        return map_ahead(read, starts) if len(starts) > 1 else map(read, starts)
 
     def weights(self) -> Weights:
         """A copy of every tensor, in the order of the layers."""

@@ -47,7 +47,7 @@ def _computes_on_gpus(engine: str) -> bool:
     """Whether the installed framework has GPU kernels, according to its own files; it is not imported."""
     if engine == "jax":
         # A plugin provides them: JAX itself has none.
-        return bool(environment.installed(r"jax-(cuda|rocm)\d*-plugin"))
+        return bool(environment.installed_versions(r"jax-(cuda|rocm)\d*-plugin"))
     file, gpu = BUILDS[engine]
     about = Path(importlib.util.find_spec(engine).origin).parent / file
     return not about.exists() or bool(re.search(gpu, about.read_text(), re.MULTILINE))

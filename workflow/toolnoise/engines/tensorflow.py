@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.engines import accelerators, decay, formulas, rate_factor
-from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed
+from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed_targets
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
 
 ISA = {"sse41": "SSE41", "avx2": "AVX2", "avx512": "AVX512_CORE"}
@@ -178,7 +178,7 @@ class Engine(KerasEngine):
             return self._losses_of_odds(labels, logits)
         if not smoothing:
             return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-        here, elsewhere = smoothed(smoothing, logits.shape[-1])
+        here, elsewhere = smoothed_targets(smoothing, logits.shape[-1])
         targets = tf.one_hot(labels, logits.shape[-1], here, elsewhere, dtype=logits.dtype)
         return tf.nn.softmax_cross_entropy_with_logits(targets, logits)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.engines import decay, formulas, rate_factor, torch_layers
-from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
+from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed_targets
 from toolnoise.engines.framework import keep_freed_memory
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
 
@@ -167,7 +167,7 @@ class Engine(KerasEngine):
         """The class of each example, or with label smoothing its targets."""
         if not (smoothing := self.recipe["label_smoothing"]):
             return labels
-        here, elsewhere = smoothed(smoothing, classes)
+        here, elsewhere = smoothed_targets(smoothing, classes)
         of_class = self.torch.nn.functional.one_hot(labels, classes).bool()
         return self.torch.where(of_class, here, elsewhere).float()
 

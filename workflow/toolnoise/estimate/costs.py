@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 from toolnoise.base import files, program
 from toolnoise.base.arrays import npz_names
 from toolnoise.base.errors import BadInput
-from toolnoise.base.printing import aligned, size, span
+from toolnoise.base.printing import align_columns, size_text, span_text
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.engines.serving import why_not
-from toolnoise.epoch_plan import cycles, steps_per_epoch
+from toolnoise.epoch_plan import count_cycles, steps_per_epoch
 from toolnoise.estimate import speed
 from toolnoise.estimate.speed import Pace
 from toolnoise.formulas.likeliest import unit_dtype
 from toolnoise.study import layout, remedies, runs
 from toolnoise.study.cells import MODES, Cell, Profile
-from toolnoise.study.entries import cores, records_steps
+from toolnoise.study.entries import cores_of_tooling, records_steps
 from toolnoise.study.expected import EXPECTED
 from toolnoise.study.study import Study, is_deterministic
 
@@ -80,7 +80,7 @@ class StudyCost(NamedTuple):
 
 def estimate(study: Study) -> StudyCost:
     """Estimate a study from the results in this folder."""
-    paces = {cells: speed.find(_spec(study, cells[0])) for cells in study.alike}
+    paces = {cells: speed.find_pace(_spec(study, cells[0])) for cells in study.alike}
     tasks = [_task(study, cells, pace) for cells, pace in paces.items()]
     measured_on = dict.fromkeys(network.hardware for network in study.networks)
     tasks += [_profiles(study, hardware, mode) for hardware in measured_on for mode in MODES]
@@ -101,11 +101,19 @@ def measure(study: Study, file: str) -> None:
             reason = "its first run shows its time"
         if reason:
             print(f"not timed: {'/'.join(first)}: {reason}", file=sys.stderr, flush=True)
-        elif not speed.find(_spec(study, first)):
+        elif not speed.find_pace(_spec(study, first)):
             wanted.append(study.path(layout.SPEED, first))
     if wanted:
-        options = ["--snakefile", str(program.snakefile()), "--configfile", file, "--cores", "1", "--rerun-incomplete"]
-        command = program.python("snakemake", *wanted, *options, "--keep-going", "--show-failed-logs")
+        options = [
+            "--snakefile",
+            str(program.path_of_snakefile()),
+            "--configfile",
+            file,
+            "--cores",
+            "1",
+            "--rerun-incomplete",
+        ]
+        command = program.python_command("snakemake", *wanted, *options, "--keep-going", "--show-failed-logs")
         # One job at a time and no template, so that nothing else slows the timed steps.
         subprocess.run(command, stdout=sys.stderr, env={**os.environ, "TOOLNOISE_WARM": "0"}, check=False)
 
@@ -145,7 +153,7 @@ def _dumps(study: Study, cell: Cell) -> Iterator[tuple[Path, int]]:
         yield Path(study.path(layout.GRAMS, cell)), seeds
     if names := study.remedies_of(cell):
         recipe = study.config["recipes"][study.recipe_of[cell.task]]
-        yield Path(study.path(layout.REMEDIED, cell)), seeds * remedies.passes(names, cycles(recipe))
+        yield Path(study.path(layout.REMEDIED, cell)), seeds * remedies.count_passes(names, count_cycles(recipe))
     # Runs trained on another tooling and predicted on this one.
     for pair in study.exchanged:
         trained, here = pair.cells
@@ -157,7 +165,7 @@ def _profiles(study: Study, hardware: str, mode: str) -> Workload:
     """The measurements of the cost of determinism on a tooling in a mode, all networks together."""
     profiles = [profile for profile in study.profiles if (profile.hardware, profile.mode) == (hardware, mode)]
     networks = dict.fromkeys(profile.model for profile in profiles)
-    each = {model: speed.profiling(study.profile_spec(Profile(model, hardware, mode, 1))) for model in networks}
+    each = {model: speed.profiling_seconds(study.profile_spec(Profile(model, hardware, mode, 1))) for model in networks}
     records = [(profile, study.path(layout.PROFILE_RECORD, profile)) for profile in profiles]
     left = [profile for profile, path in records if not _has_record(study.profile_spec(profile), path)]
     known = [seconds for seconds in each.values() if seconds is not None]
@@ -185,7 +193,7 @@ def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
     for task in tasks:
         # Clusters count the cores of a CPU run, and one device otherwise. The steps of a profile have no data set.
         on_cpu = entry["accelerator"] == "cpu"
-        devices = cores(entry, study.config["datasets"].get(task.dataset, {})) if on_cpu else 1
+        devices = cores_of_tooling(entry, study.config["datasets"].get(task.dataset, {})) if on_cpu else 1
         seconds += devices * (task.seconds_left or 0.0)
     price = study.config["prices"].get(name)
     return Tooling(
@@ -229,7 +237,7 @@ def _disk(study: Study, paces: dict[tuple[Cell, ...], Pace | None]) -> Disk:
         data = prepared.load(path) if path.exists() and "classes" in npz_names(path) else None
         for cell in cells:
             recipe = _spec(study, cell).recipe
-            copies = cycles(recipe)
+            copies = count_cycles(recipe)
             if data and records_steps(recipe):
                 copies += len(runs.recording_steps(recipe["epochs"] * steps_per_epoch(recipe, len(data.train))))
             weights += len(study.seeds[cell]) * copies * each.get(cell.task, 0)
@@ -266,7 +274,7 @@ def as_text(cost: StudyCost, file: str) -> str:
         deterministic = "yes" if task.deterministic else "no"
         counts = str(task.runs), str(task.left)
         rows.append((task.hardware, task.model, task.dataset, deterministic, *counts, *times, task.measured))
-    lines = [", ".join(f"{kind}: {count}" for kind, count in cost.jobs.items()), "", *aligned(rows), ""]
+    lines = [", ".join(f"{kind}: {count}" for kind, count in cost.jobs.items()), "", *align_columns(rows), ""]
     lines += [*map(_tooling_text, cost.hardware), _disk_text(cost.disk)]
     if any(tooling.unknown for tooling in cost.hardware):
         here = f"toolnoise estimate --measure --study {file}"
@@ -278,7 +286,7 @@ def _duration(seconds: float | None) -> str:
     if seconds is None:
         return "unknown"
     # 0 means that nothing is left; `span` writes at least 1 s.
-    return span(seconds) if seconds else "0 s"
+    return span_text(seconds) if seconds else "0 s"
 
 
 def _tooling_text(tooling: Tooling) -> str:
@@ -293,6 +301,6 @@ def _tooling_text(tooling: Tooling) -> str:
 
 def _disk_text(disk: Disk) -> str:
     *kinds, missing = disk._asdict().items()
-    parts = ", ".join(f"{kind} {size(count)}" for kind, count in kinds)
+    parts = ", ".join(f"{kind} {size_text(count)}" for kind, count in kinds)
     least, unknown = ("at least ", f"; unknown: {'; '.join(missing[1])}") if missing[1] else ("", "")
-    return f"disk: {least}{size(sum(count for _, count in kinds))} ({parts}){unknown}"
+    return f"disk: {least}{size_text(sum(count for _, count in kinds))} ({parts}){unknown}"

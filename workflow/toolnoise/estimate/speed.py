@@ -20,7 +20,7 @@ from toolnoise.base.shapes import AMOUNT, COUNT, INTEGER, POSITIVE, Shape
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.engines.keras_engine import KerasEngine
-from toolnoise.epoch_plan import Plan, cycles, plan_epoch, steps_per_epoch
+from toolnoise.epoch_plan import Plan, count_cycles, plan_epoch, steps_per_epoch
 from toolnoise.study import layout, runs
 from toolnoise.study.runs import weight_digests
 from toolnoise.training.loop import Timings, build_model, initial_state, start_engine
@@ -61,14 +61,14 @@ class Pace(NamedTuple):
         return self.start + runs * self.evaluation
 
 
-def find(spec: Spec) -> Pace | None:
+def find_pace(spec: Spec) -> Pace | None:
     """The pace of a run like the one that `spec` describes, if one was measured."""
     finished = list(islice(_like(spec, layout.RECORD, TIMED), LOOKED_AT))
     if finished:
         path, record = finished[0]
         weights = path.with_name("weights.npz")
         # The file has the final weights, the snapshots, and the weights recorded after some steps.
-        copies = cycles(record["spec"]["recipe"]) + len(record.get("recorded_steps", ()))
+        copies = count_cycles(record["spec"]["recipe"]) + len(record.get("recorded_steps", ()))
         size = weights.stat().st_size // copies if weights.exists() else 0
         return _pace([record for _, record in finished], size, f"finished runs: {len(finished)}")
     for _, measured in islice(_like(spec, layout.SPEED, PROBED), 1):
@@ -76,13 +76,13 @@ def find(spec: Spec) -> Pace | None:
     return None
 
 
-def profiling(spec: Spec) -> float | None:
+def profiling_seconds(spec: Spec) -> float | None:
     """Seconds of a measurement of the cost of determinism like the one that `spec` describes, if one is finished."""
     names = {"model": spec.model.name, "hardware": spec.hardware.name, "mode": spec.variant.name}
     totals = []
     for path in sorted(Path().glob(layout.PROFILE_RECORD.format(study="*", repeat="*", **names))):
         with contextlib.suppress(BadInput, KeyError, TypeError):
-            record = shapes.read(path, PROFILED, "the record that profile wrote")
+            record = shapes.read_json_of_shape(path, PROFILED, "the record that profile wrote")
             if {**record["spec"], "seed": 0} == {**spec.json, "seed": 0}:
                 totals.append(sum(record["seconds"].values()))
     return median(totals) if totals else None
@@ -104,7 +104,7 @@ def _like(spec: Spec, pattern: str, shape: Shape) -> Iterator[tuple[Path, dict[s
     names = {"model": spec.model.name, "dataset": spec.dataset.name, "hardware": spec.hardware.name}
     for path in sorted(Path().glob(pattern.format(study="*", variant="*", seed="*", **names))):
         try:
-            record = shapes.read(path, shape, runs.WANTED)
+            record = shapes.read_json_of_shape(path, shape, runs.WANTED)
             if _work(Spec.read(record["spec"])) == _work(spec) and record["epochs"] > 0 and record["seconds"]:
                 yield path, record
         except (BadInput, KeyError, TypeError):

@@ -19,8 +19,8 @@ from matplotlib.transforms import blended_transform_factory
 from toolnoise.base.metric_files import CELL, part_of
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.figures import selection, sheets, style
-from toolnoise.figures.sheets import interval, ratio_ticks
-from toolnoise.study.variants import variant
+from toolnoise.figures.sheets import draw_interval, ratio_ticks
+from toolnoise.study.variants import variant_named
 
 LINE = 0.17  # inches from line to line
 HEADED = ("place", "variant")
@@ -62,23 +62,23 @@ Place = tuple[str, str]  # the heading of a line, and its variant
 Lines = dict[Place, float]
 
 
-def lines(rows: pd.DataFrame) -> Lines:
+def heights_of_lines(rows: pd.DataFrame) -> Lines:
     """The height of each line of each place, from the top; each place has a heading, whose variant is empty."""
     at: Lines = {}
-    for place in selection.unique(rows["place"]):
-        for kind in ("", *selection.unique(rows[rows["place"] == place]["variant"])):
+    for place in selection.in_order(rows["place"]):
+        for kind in ("", *selection.in_order(rows[rows["place"] == place]["variant"])):
             at[place, kind] = len(at)
     return at
 
 
-def page(at: Lines, measures: int, width: float = sheets.COLUMN) -> tuple[Figure, Sequence[Axes]]:
+def page_of_panels(at: Lines, measures: int, width: float = sheets.COLUMN) -> tuple[Figure, Sequence[Axes]]:
     """An empty figure with a panel per measure; lines are named on the left, and their headings are shaded.
 
     If no measure can be drawn, the figure has no panels: its title and notes say so.
     """
     if not measures:
         return sheets.without_panels(width), []
-    figure, axes = sheets.sheet(measures, LINE * len(at) + 0.72, measures, width)
+    figure, axes = sheets.empty_sheet(measures, LINE * len(at) + 0.72, measures, width)
     written = {height: style.variant_name(line) for (_, line), height in at.items() if line}
     for panel, after in itertools.zip_longest(axes, axes[1:]):
         first = panel.get_subplotspec().is_first_col()
@@ -107,7 +107,7 @@ def page(at: Lines, measures: int, width: float = sheets.COLUMN) -> tuple[Figure
     return figure, axes
 
 
-def measure(
+def draw_measure(
     panel: Axes,
     rows: pd.DataFrame,
     at: Lines,
@@ -140,7 +140,7 @@ def measure(
         if least < most:
             bar = [height - 0.36, height + 0.36]
             panel.fill_betweenx(bar, max(least, left), min(most, right), zorder=1.5, label="expected", **EXPECTED)
-        interval(panel, height, low, high, right, left, level=True, tint=tint)
+        draw_interval(panel, height, low, high, right, left, level=True, tint=tint)
         by_chance, by_itself = (shown.scale * others.get(key, np.nan) for others in (chance, alone))
         if value > 0 and by_chance > 0:
             by_chance = min(max(by_chance, left), right)
@@ -192,7 +192,7 @@ def _log_ends(panel: Axes, rows: pd.DataFrame, expected: Mapping[Place, tuple[fl
     return left, right
 
 
-def keys(figure: Figure, **labels: str) -> list[Line2D]:
+def draw_legend(figure: Figure, **labels: str) -> list[Line2D]:
     """The entries of a legend, for all marks in the figure by the labels of its artists; `labels` replace texts."""
     drawn = {artist.get_label() for panel in figure.axes for artist in (*panel.lines, *panel.collections)}
     return [
@@ -200,7 +200,7 @@ def keys(figure: Figure, **labels: str) -> list[Line2D]:
     ]
 
 
-def untold(rows: pd.DataFrame) -> set[Place]:
+def undecided_places(rows: pd.DataFrame) -> set[Place]:
     """The places and variants whose ratio has an interval that contains 1."""
     return set(rows[(rows["ci_low"] <= 1) & (rows["ci_high"] >= 1)][list(HEADED)].itertuples(index=False, name=None))
 
@@ -215,13 +215,13 @@ def of_runs(
     table = selection.of_tasks(table[table["hardware"].isin(hardware) & (table["group"].map(part_of) == part)], tasks)
     near = []
     for kind, rows in table[table["metric"] == "accuracy"].groupby("variant", sort=False):
-        fixed = [source for source in ALGORITHMIC if source not in variant(kind).varying]
+        fixed = [source for source in ALGORITHMIC if source not in variant_named(kind).varying]
         mean = rows.groupby([*CELL, *fixed, "group"])["value"].transform("mean")
         near.append(rows.assign(metric="accuracy_sd", value=(rows["value"] - mean).abs()))
     return pd.concat([table, *near])
 
 
-def varying(rows: pd.DataFrame, metrics: Sequence[str]) -> list[str]:
+def varying_measures(rows: pd.DataFrame, metrics: Sequence[str]) -> list[str]:
     """The measures with a positive value on some line; other measures have nothing to draw."""
     return [metric for metric in metrics if (rows[rows["metric"] == metric]["value"] > 0).any()]
 
@@ -232,7 +232,7 @@ def still_note(drawn: Sequence[str], metrics: Sequence[str]) -> str:
     return f" Not drawn, 0 or undefined everywhere: {', '.join(names)}." if names else ""
 
 
-def noise(
+def draw_noise(
     axes: Sequence[Axes],
     rows: pd.DataFrame,
     runs: pd.DataFrame,
@@ -249,7 +249,7 @@ def noise(
         beside = {"chance": selection.SD_NULL, "alone": selection.SD_ALONE} if metric == "accuracy_sd" else {}
         values = {name: by_line(rows, other).first().to_dict() for name, other in beside.items()}
         single = by_line(runs, metric).apply(list).to_dict()
-        measure(panel, rows[rows["metric"] == metric], at, single, palette=palette, **values)
+        draw_measure(panel, rows[rows["metric"] == metric], at, single, palette=palette, **values)
         if metric == "l2_unit":
             _mark_unrelated(panel)
 

@@ -18,46 +18,46 @@ EVERY = (*VARIANTS["algo_impl"], *VARIANTS["algo"])
 LEVEL = 0.05  # significance level of a test
 
 
-def number(value: float) -> str:
+def number_text(value: float) -> str:
     """A number with two significant digits, or rounded to an integer from 10 on."""
     if value == 0:
         return "0"
     return f"{value:#.2g}" if abs(value) < 9.95 else f"{value:.0f}"
 
 
-def percent(value: float) -> str:
+def percent_text(value: float) -> str:
     """A share in per cent."""
-    return number(100 * value)
+    return number_text(100 * value)
 
 
-def listed(parts: Sequence[str]) -> str:
+def list_text(parts: Sequence[str]) -> str:
     """Parts joined for a sentence: a, b and c."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
-def largest(rows: pd.DataFrame, worded: Callable[[float], str], unit: str) -> str:
+def largest_text(rows: pd.DataFrame, worded: Callable[[float], str], unit: str) -> str:
     """One estimate, or the largest of several, in words: 5.0 %, up to 5.0 %."""
     values = {worded(value) for value in rows["value"]}
     return f"{'up to ' * (len(values) > 1)}{worded(rows['value'].max())}{unit}"
 
 
-def share(rows: pd.DataFrame, of: str = "answers") -> str:
+def share_text(rows: pd.DataFrame, of: str = "answers") -> str:
     """The share of answers that differ, in words."""
-    return f"no {of}" if rows["value"].max() == 0 else f"{largest(rows, percent, ' %')} of {of}"
+    return f"no {of}" if rows["value"].max() == 0 else f"{largest_text(rows, percent_text, ' %')} of {of}"
 
 
-def decided(ratios: pd.DataFrame) -> pd.DataFrame:
+def decided_ratios(ratios: pd.DataFrame) -> pd.DataFrame:
     """The ratios whose interval excludes 1."""
     return ratios[(ratios["ci_low"] > 1) | (ratios["ci_high"] < 1)]
 
 
-def direction(ratios: pd.DataFrame) -> str:
+def direction_of_ratios(ratios: pd.DataFrame) -> str:
     """The side of 1 on which ratios lie significantly: "below" or "above" for all, "some below", "some above", or "".
 
     It is "both" if some ratios lie below 1 and some above, and "none" if no ratio has an interval.
     """
     known = ratios[ratios["ci_low"].notna()]
-    firm = decided(known)["value"]
+    firm = decided_ratios(known)["value"]
     if known.empty:
         return "none"
     if (firm < 1).any() and (firm > 1).any():
@@ -66,7 +66,7 @@ def direction(ratios: pd.DataFrame) -> str:
     return f"some {word}" if word and len(firm) < len(known) else word
 
 
-def churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
+def first_churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
     """Churn under the first of these variants that has any; `VARIANTS` lists the substitutes of a variant."""
     known = rows[(rows["metric"] == "churn") & rows["value"].notna()]
     names = (name for variant in variants for name in VARIANTS.get(variant, (variant,)))
@@ -75,14 +75,14 @@ def churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
 
 def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -> str:
     """Whether the implementation alone changes fewer answers than all sources, or the share of answers that differ."""
-    alone, whole = churn(rows, "impl"), churn(rows, "algo_impl", "algo")
+    alone, whole = first_churn(rows, "impl"), first_churn(rows, "algo_impl", "algo")
     if alone.empty and whole.empty:
-        fixed = churn(rows, "control")["value"]
+        fixed = first_churn(rows, "control")["value"]
         if len(fixed) and fixed.max() == 0:
             return "With every source fixed, runs give the same answers"
         return "How far do runs of one training end apart?"
     if alone.empty:
-        return f"Two runs differ in {share(whole)}"
+        return f"Two runs differ in {share_text(whole)}"
     noise = "Emulated noise" if emulated else "The implementation"
     every = "a new seed"
     over = ratios[:0]
@@ -91,7 +91,7 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
         # ALGO+IMPL does not vary the data.
         has_data = rows["variant"].str.split("+").map(lambda sources: "data" in sources).any()
         every = ("ALGO+IMPL" if has_data else "all sources") if variant in VARIANTS["algo_impl"] else every
-        over = churn(ratios[ratios["over_variant"] == variant], "impl")
+        over = first_churn(ratios[ratios["over_variant"] == variant], "impl")
     words = {
         "below": f"{noise} alone changes fewer answers than {every}",
         "above": f"{noise} alone changes more answers than {every}",
@@ -100,8 +100,8 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
         "some above": f"In some tasks, {noise[0].lower()}{noise[1:]} changes more answers",
         "both": f"{noise} changes fewer answers in some tasks, more in others",
     }
-    decides = direction(over) if alone["value"].max() > 0 else "none"
-    return words.get(decides, f"{noise} alone changes {share(alone)}")
+    decides = direction_of_ratios(over) if alone["value"].max() > 0 else "none"
+    return words.get(decides, f"{noise} alone changes {share_text(alone)}")
 
 
 def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:
@@ -122,8 +122,8 @@ def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:
         "some above": "raises churn of some models",
         "both": "lowers or raises churn, by model",
     }
-    changes = words.get(direction(ratios[ratios["variant"] == first]), "")
-    said = listed(list(filter(None, [_accuracy(accuracies), changes])))
+    changes = words.get(direction_of_ratios(ratios[ratios["variant"] == first]), "")
+    said = list_text(list(filter(None, [_accuracy(accuracies), changes])))
     return f"Batch normalisation {said}" if said else "No effect of batch normalisation seen"
 
 
@@ -137,22 +137,22 @@ def _accuracy(changes: Sequence[Result]) -> str:
 
 def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
     """The share of answers that the order of the data changes; with the full set in one batch only rounding differs."""
-    ordered, rounded = churn(rows[~full], "shuffle"), churn(rows[full], "shuffle")
+    ordered, rounded = first_churn(rows[~full], "shuffle"), first_churn(rows[full], "shuffle")
     if ordered.empty and rounded.empty:
         return "How many answers does the order of the data change?"
     if ordered.empty:
-        return f"With one batch, rounding alone changes {share(rounded)}"
-    return f"The order of the data changes {share(ordered)}"
+        return f"With one batch, rounding alone changes {share_text(rounded)}"
+    return f"The order of the data changes {share_text(ordered)}"
 
 
 def of_ensembles(rows: pd.DataFrame) -> str:
     """The share of answers that differ between averages of as many runs as have an interval in every cell."""
-    known = churn(rows, "algo_impl", "algo", "impl")
+    known = first_churn(rows, "algo_impl", "algo", "impl")
     known = known[known["ci_low"].notna()]
     most = int(known.groupby(["model", "dataset", "hardware"])["members"].max().min()) if len(known) else 1
     if most == 1:
         return "How much noise is left after averaging runs?"
-    return f"Averages of runs still differ in {share(known[known['members'] == most])}"
+    return f"Averages of runs still differ in {share_text(known[known['members'] == most])}"
 
 
 def of_growth(rows: pd.DataFrame) -> str:
@@ -161,7 +161,7 @@ def of_growth(rows: pd.DataFrame) -> str:
     if apart.empty:
         return "How do differences from equal starts grow?"
     last = apart[apart["step"] == apart["step"].max()]["value"]
-    return f"Weights that start equal end {number(last.median())} apart"
+    return f"Weights that start equal end {number_text(last.median())} apart"
 
 
 def of_layers(rows: pd.DataFrame) -> str:
@@ -177,10 +177,10 @@ def of_layers(rows: pd.DataFrame) -> str:
 
 def of_pairs(across: pd.DataFrame) -> str:
     """The share of answers that change with the tooling alone."""
-    same = churn(across, "algo", "control")
+    same = first_churn(across, "algo", "control")
     if same.empty:
         return "How far does the same run differ between toolings?"
-    return f"The tooling alone changes {share(same)}"
+    return f"The tooling alone changes {share_text(same)}"
 
 
 def of_parts(rows: pd.DataFrame) -> str:
@@ -192,7 +192,7 @@ def of_parts(rows: pd.DataFrame) -> str:
     if inference.empty or training.empty:
         return "Do frameworks part in inference or in training?"
     trains = "; training does" if inference["value"].max() == 0 < training["value"].max() else ""
-    return f"Inference alone changes {share(inference)}{trains}"
+    return f"Inference alone changes {share_text(inference)}{trains}"
 
 
 def _slower(ratios: pd.DataFrame, what: str, time: str) -> str:
@@ -205,7 +205,9 @@ def _slower(ratios: pd.DataFrame, what: str, time: str) -> str:
         "": f"No difference in {time} seen",
     }
     more = ratios.assign(value=100 * (ratios["value"] - 1))
-    return words.get(direction(ratios), f"Determinism makes {what} {largest(more, number, ' %')} slower")
+    return words.get(
+        direction_of_ratios(ratios), f"Determinism makes {what} {largest_text(more, number_text, ' %')} slower"
+    )
 
 
 def of_cost(rows: pd.DataFrame) -> str:

@@ -17,7 +17,7 @@ SD_NULL = "accuracy_sd_independent_null"
 SD_ALONE = "accuracy_sd_distribution"
 
 
-def select(
+def select_rows(
     table: pd.DataFrame,
     paths: str | Sequence[str],
     metric: str,
@@ -47,7 +47,7 @@ def select(
     return rows.join(drawn, on=list(CELL))
 
 
-def freedom(runs: int, draws: float) -> int:
+def freedom_of_sd(runs: int, draws: float) -> int:
     """The degrees of freedom of an SD of these runs, which is taken within draws if draws have several runs."""
     return int(runs - draws) if 1 < draws < runs else int(runs - 1)
 
@@ -79,7 +79,7 @@ def _listed(names: pd.Series) -> str:
     return ", ".join(names.unique()) or "nothing"
 
 
-def unique(names: pd.Series) -> list[str]:
+def in_order(names: pd.Series) -> list[str]:
     """The names in order of appearance, which is the order of the study."""
     return list(names.unique())
 
@@ -92,4 +92,4 @@ def noise_rows(
     metrics: Sequence[str] = NOISE,
 ) -> pd.DataFrame:
     """The rows of some measures of noise, of `SD_NULL` and of `SD_ALONE`."""
-    return pd.concat([select(table, paths, metric, hardware, tasks) for metric in (*metrics, SD_NULL, SD_ALONE)])
+    return pd.concat([select_rows(table, paths, metric, hardware, tasks) for metric in (*metrics, SD_NULL, SD_ALONE)])

@@ -22,7 +22,7 @@ from toolnoise.base.files import replacing
 from toolnoise.base.metric_files import CELL
 from toolnoise.figures.selection import SD_ALONE, SD_NULL
 from toolnoise.figures.style import EMULATED, FAR, INK, MEASURES, SOFT, STYLE, variant_name
-from toolnoise.study.variants import has_draws, variant
+from toolnoise.study.variants import has_draws, variant_named
 
 if TYPE_CHECKING:
     from IPython.display import Image
@@ -59,7 +59,7 @@ def draws_note(rows: pd.DataFrame) -> str:
     notes: dict[str, list[str]] = {}
     counted = rows.dropna(subset=["n_draws"]).drop_duplicates(list(CELL))
     for name, cells in counted.groupby("variant", sort=False):
-        if not has_draws(variant(name)):
+        if not has_draws(variant_named(name)):
             continue
         single, several = cells[cells["n_draws"] == 1], cells[cells["n_draws"] > 1]
         note = "one choice of the seeds that stay fixed"
@@ -121,7 +121,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     return " ".join(note for note, occurs in notes.items() if occurs)
 
 
-def sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tuple[Figure, Sequence[Axes]]:
+def empty_sheet(panels: int, high: float, columns: int, width: float = COLUMN) -> tuple[Figure, Sequence[Axes]]:
     """An empty figure with panels of height `high`, in reading order.
 
     A figure as wide as a page has `columns` panels side by side, with common lines; a narrower figure has fewer.
@@ -148,7 +148,7 @@ def _empty(width: float, height: float, **pads: float) -> Figure:
     return figure
 
 
-def finish(
+def finish_sheet(
     figure: Figure,
     title: str,
     rows: pd.DataFrame,
@@ -166,10 +166,12 @@ def finish(
     notes += filter(None, [draws_note(rows) if "n_draws" in rows else ""])
     if set(emulated) & set(rows["hardware"]):
         notes.append(EMULATED)
-    frame(figure, title, notes, marks, subtitle)
+    frame_panels(figure, title, notes, marks, subtitle)
 
 
-def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artist] = (), subtitle: str = "") -> None:
+def frame_panels(
+    figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artist] = (), subtitle: str = ""
+) -> None:
     """Put a legend of `keys` above the panels and the second note, the number of runs, below them.
 
     Title, subtitle and all notes are stored as the description in every file, and the page shows them. A PNG may be
@@ -200,7 +202,7 @@ def _heading(figure: Figure) -> tuple[list[Text], float]:
     """Title and subtitle as texts above a figure that no page surrounds, and their height in inches."""
     title, subtitle, *_ = figure.get_label().split("\n")
     wide, tall = figure.get_size_inches()
-    bold, soft = wrapped(title, 12.2 * wide - 1), wrapped(subtitle, 15.7 * wide - 2)
+    bold, soft = wrap_text(title, 12.2 * wide - 1), wrap_text(subtitle, 15.7 * wide - 2)
     high = 0.08 + 0.18 * len(bold) + 0.145 * len(soft)
     first = {"ha": "left", "va": "top", "linespacing": 1.25}
     texts = [
@@ -210,7 +212,7 @@ def _heading(figure: Figure) -> tuple[list[Text], float]:
     return texts, high
 
 
-def wrapped(text: str, most: float) -> list[str]:
+def wrap_text(text: str, most: float) -> list[str]:
     """The lines of a text; a number and its per cent sign stay together."""
     return [line.replace("\u00a0", " ") for line in textwrap.wrap(text.replace(" %", "\u00a0%"), int(most))]
 
@@ -221,7 +223,7 @@ def _wrap_titles(axes: Sequence[Axes], wide: float) -> None:
         most, title = 11.6 * wide / panel.get_gridspec().ncols, panel.get_title(loc="left")
         for text in panel.get_children():
             if isinstance(text, Text) and title and text.get_text() == title:
-                text.set_text("\n".join(part for line in title.split("\n") for part in wrapped(line, most)))
+                text.set_text("\n".join(part for line in title.split("\n") for part in wrap_text(line, most)))
 
 
 def _columns(keys: Sequence[Artist], wide: float) -> int:
@@ -302,7 +304,7 @@ def readable_top(rows: pd.DataFrame) -> float:
     return min(highest, 4 * largest) if largest > 0 else highest if highest > 0 else 1.0
 
 
-def interval(
+def draw_interval(
     panel: Axes,
     at: float,
     low: float,
@@ -331,7 +333,7 @@ def interval(
             panel.plot(*place, markeredgewidth=thick, linestyle="none", **sign, **line)
 
 
-def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None:
+def write_over_point(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None:
     """Write a short text above a point, on a box that covers what lies behind."""
     at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned, "bbox": BEHIND}
     panel.annotate(text, (x, y), (0, 3), size=7, color=SOFT, **at)

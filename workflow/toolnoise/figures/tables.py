@@ -22,7 +22,7 @@ class Entry(NamedTuple):
         return f"{self.text} ({self.detail})" if self.detail else self.text
 
 
-def units(runs: int, missing: int, draws: float) -> str:
+def units_text(runs: int, missing: int, draws: float) -> str:
     """The independent units of an interval: runs or, if several runs share a draw, draws; NaN draws are unknown."""
     counted = f"{runs} of {runs + missing}" if missing else f"{runs}"
     return f"n = {draws:.0f} draws, {counted} runs" if 1 < draws < runs else f"n = {counted}"
@@ -37,7 +37,7 @@ def runs_and_draws(runs: int, missing: int, draws: float, *, bit_equal: bool = F
 
 def mean_and_sd(mean: float, sd: float, runs: int, missing: int, draws: float) -> Entry:
     """Mean ± SD of accuracy in percent, or a remark if one run, no run, or too few runs exist."""
-    detail = units(runs, missing, draws)
+    detail = units_text(runs, missing, draws)
     if runs == 0 or np.isnan(mean):
         return Entry("no run" if runs == 0 else "n/a", detail)
     if runs == 1:

@@ -67,7 +67,7 @@ VARIANCE, SIGNED_SD = (-0.25, 0.25), (-0.5, 0.5)
 PERCENT, POINTS = ("%", 100, 2), ("points", 100, 2)
 
 
-def spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, Metric]:
+def declare_spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, Metric]:
     """The mean and the SDs over runs of a quantity; `labels` are for the mean and the first SD.
 
     The true SD is at most half the width of the range.
@@ -81,9 +81,9 @@ def spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, 
     }
 
 
-def rate(name: str, *labels: Label) -> dict[str, Metric]:
+def declare_rate(name: str, *labels: Label) -> dict[str, Metric]:
     """A rate's mean and SDs, and the ratio of its SD on a part of the test set to its SD on the whole."""
-    return spread(name, SHARE, *labels) | {
+    return declare_spread(name, SHARE, *labels) | {
         f"{name}_sd_ratio": Metric(POSITIVE),
         f"{name}_sd_ratio_null": Metric(POSITIVE),
         f"{name}_sd_ratio_difficulty_null": Metric(POSITIVE),
@@ -94,14 +94,14 @@ def rate(name: str, *labels: Label) -> dict[str, Metric]:
 
 # In the order of the page's columns.
 METRICS: Mapping[str, Metric] = {
-    **rate("accuracy", Label("Accuracy", *PERCENT), Label("SD of accuracy", *POINTS)),
+    **declare_rate("accuracy", Label("Accuracy", *PERCENT), Label("SD of accuracy", *POINTS)),
     "churn": Metric(SHARE, positive_mean_t, Label("Churn", *PERCENT)),
     "l2_unit": Metric(DISTANCE, positive_mean_t, Label("L2 distance of unit-norm weights")),
     "churn_normalised": Metric(SHARE, positive_mean_t, Label("Normalised churn", *PERCENT)),
     "churn_same_draw": Metric(SHARE, label=Label("Churn, same draw", *PERCENT)),
     "churn_other_draw": Metric(SHARE, label=Label("Churn, other draw", *PERCENT)),
     "churn_impl_share": Metric(SHARE, label=Label("IMPL's share of churn", *PERCENT)),
-    **spread("cross_entropy", POSITIVE, Label("Cross-entropy"), Label("SD of cross-entropy")),
+    **declare_spread("cross_entropy", POSITIVE, Label("Cross-entropy"), Label("SD of cross-entropy")),
     "cka": Metric(SHARE, mean_similarity, Label("CKA of logits")),
     "correlation_pearson": Metric(CORRELATION, mean_similarity, Label("Correlation of logits (Pearson)")),
     "ensemble_accuracy_change": Metric(GAIN, mean_change, Label("Accuracy gain of an ensemble of two", *POINTS)),
@@ -110,8 +110,8 @@ METRICS: Mapping[str, Metric] = {
     "accuracy_sd_ratio_largest_null": Metric(POSITIVE),
     "accuracy_variance_distribution": Metric(VARIANCE),
     "accuracy_sd_distribution": Metric(SIGNED_SD),
-    **rate("fpr"),
-    **rate("fnr"),
+    **declare_rate("fpr"),
+    **declare_rate("fnr"),
     "l2_raw": Metric(POSITIVE, positive_mean_t),
     "churn_new_examples": Metric(SHARE, mean_alone),  # the examples are the same in every draw
     "correlation_spearman": Metric(CORRELATION, mean_similarity),
@@ -122,10 +122,10 @@ METRICS: Mapping[str, Metric] = {
         for of in ("accuracy", "correctness")
         for part in ("algo", "impl", "impl_alone", "interaction")
     },
-    **spread("mean_absolute_error", POSITIVE, Label("Mean absolute error"), Label("SD of mean absolute error")),
-    **spread("rmse", POSITIVE, Label("RMSE"), Label("SD of RMSE")),
-    **spread("loss", POSITIVE, Label("Loss of a token", "nats"), Label("SD of a token's mean loss", "nats")),
-    **spread("perplexity", PERPLEXITY, Label("Perplexity", "", 1, 2), Label("SD of perplexity")),
+    **declare_spread("mean_absolute_error", POSITIVE, Label("Mean absolute error"), Label("SD of mean absolute error")),
+    **declare_spread("rmse", POSITIVE, Label("RMSE"), Label("SD of RMSE")),
+    **declare_spread("loss", POSITIVE, Label("Loss of a token", "nats"), Label("SD of a token's mean loss", "nats")),
+    **declare_spread("perplexity", PERPLEXITY, Label("Perplexity", "", 1, 2), Label("SD of perplexity")),
     "mean_absolute_difference": Metric(POSITIVE, positive_mean_t, Label("Mean absolute difference between runs")),
     "n_draws": Metric(POSITIVE),
     "bit_equal": Metric(SHARE, mean_alone),  # over draws: the share of draws with bit-equal runs
@@ -144,12 +144,12 @@ OF_RUNS = {
 }
 
 
-def labels() -> dict[str, Label]:
+def labels_of_measures() -> dict[str, Label]:
     """The label of each measure that a page shows."""
     return {name: metric.label for name, metric in METRICS.items() if metric.label}
 
 
-def bounded(rows: Iterable[Row], declared: Mapping[str, Metric] = METRICS) -> list[Row]:
+def within_range(rows: Iterable[Row], declared: Mapping[str, Metric] = METRICS) -> list[Row]:
     """Rows whose bounds are within the range of their measure; bounds that rounding has made equal are left out."""
     clipped = [(metric, group, estimate.within(*declared[metric].range)) for metric, group, estimate in rows]
     return [(*row, Estimate(found.value) if found.low == found.high else found) for *row, found in clipped]

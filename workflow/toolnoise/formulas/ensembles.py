@@ -11,7 +11,7 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, cross_entropies, example_entropies, predictions
 from toolnoise.formulas.churn import churn
-from toolnoise.formulas.declared import bounded
+from toolnoise.formulas.declared import within_range
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
@@ -106,5 +106,5 @@ def by_size(logits: np.ndarray, labels: np.ndarray, largest: int) -> list[tuple[
             *spread_rows("cross_entropy", "all", entropies),
             ("churn", "all", pairwise_jackknife(churn(predicted))),
         ]
-        rows += [(members, row, len(predicted)) for row in bounded(measured)]
+        rows += [(members, row, len(predicted)) for row in within_range(measured)]
     return rows

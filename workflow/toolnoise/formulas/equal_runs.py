@@ -32,12 +32,12 @@ def bit_equal(runs: PerRun | Sequence[np.ndarray]) -> bool:
     return all(np.array_equal(as_bytes(runs[place]), as_bytes(runs[0])) for place in range(1, len(runs)))
 
 
-def equality(equal: bool, runs: int) -> Row:
+def equality_row(equal: bool, runs: int) -> Row:
     """The row that states whether all runs are bit-equal and so have no intervals; undefined for a single run."""
     return BIT_EQUAL, "all", Estimate(float(equal)) if runs > 1 else UNDEFINED
 
 
-def digests(runs: Iterable[np.ndarray]) -> list[str]:
+def digests_of_runs(runs: Iterable[np.ndarray]) -> list[str]:
     """The SHA-256 of each run's numbers: equal runs have equal digests."""
     return [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in runs]
 

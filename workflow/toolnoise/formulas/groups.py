@@ -39,12 +39,12 @@ from toolnoise.stats.estimates import (
     unless_too_wide,
 )
 from toolnoise.stats.jackknife import sd_without_each, standard_error
-from toolnoise.stats.significance import holm
+from toolnoise.stats.significance import holm_pvalues
 
 STUDIES = 100_000  # simulated studies, which give the range of a largest ratio
 NORMALS = 100_000_000  # the most that are drawn: very many parts and runs get fewer studies, which take seconds
 # All cells with the same sizes and runs have the same null, so its draws must not depend on the cell.
-STREAM = streams.key(0, streams.ANALYSIS, 0, "largest ratio")
+STREAM = streams.stream_key(0, streams.ANALYSIS, 0, "largest ratio")
 
 
 class Rate(NamedTuple):
@@ -109,7 +109,7 @@ def independent_sd(draws: Draws) -> float:
     return float(np.sqrt(np.mean(variances))) if variances else np.nan
 
 
-def freedom(draws: Draws) -> float:
+def freedom_within_draws(draws: Draws) -> float:
     """The degrees of freedom of the mean over draws of the variance within a draw.
 
     They follow Satterthwaite (1946): at most the sum over draws of runs - 1, which equally noisy draws reach, and only
@@ -227,7 +227,7 @@ def _independent_variance(right: np.ndarray) -> float:
     return float(np.sum(hits * (runs - hits))) / (runs * (runs - 1) * examples**2)
 
 
-def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, Rate]:
+def group_rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, Rate]:
     """The rates of each run on the examples marked by `member`, from predictions [S, N], labels and members [N]."""
     right = predictions == labels
     found = {"accuracy": _share(right, member)}
@@ -255,12 +255,12 @@ def ratio_rows(parts: Sequence[tuple[str, str, Draws, Draws]]) -> list[Row]:
     for the number of parts (Holm), since the most extreme of many is extreme by chance.
     """
     ratios = [sd_ratio(part, whole) for *_, part, whole in parts]
-    known = [freedom(whole) for *_, whole in parts]
+    known = [freedom_within_draws(whole) for *_, whole in parts]
     expected, adjusted = {}, {}
     for name, null in NULLS.items():
         expected[name] = [null(part, whole) for *_, part, whole in parts]
         tests = zip(expected[name], ratios, known, strict=True)
-        adjusted[name] = holm(np.array([of_part.pvalue(ratio.value, runs) for of_part, ratio, runs in tests]))
+        adjusted[name] = holm_pvalues(np.array([of_part.pvalue(ratio.value, runs) for of_part, ratio, runs in tests]))
     rows = []
     for place, (rate, group, *_) in enumerate(parts):
         rows.append((f"{rate}_sd_ratio", group, ratios[place]))

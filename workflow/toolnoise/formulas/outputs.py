@@ -20,7 +20,7 @@ SUM = 0.005
 APART = 0.02
 
 
-def kind(scores: np.ndarray) -> Kind:
+def kind_of_scores(scores: np.ndarray) -> Kind:
     """The kind of scores [..., C].
 
     Scores that are never negative and sum to 1 are probabilities. Scores that sum to another constant, such as 100, or
@@ -51,6 +51,6 @@ def require_losses(path: str | Path, values: np.ndarray) -> None:
         raise BadInput(path, place, "every token is NaN", "a loss of one token or more in each segment")
 
 
-def lengths(losses: np.ndarray) -> np.ndarray:
+def segment_lengths(losses: np.ndarray) -> np.ndarray:
     """The number of tokens of each segment, without padding; an array with one axis is one segment."""
     return np.count_nonzero(~np.isnan(np.atleast_2d(losses)), axis=1)

@@ -7,8 +7,8 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, Columns
 from toolnoise.base.noise_sources import DRAWN
 from toolnoise.formulas.accuracy import class_accuracies
-from toolnoise.formulas.equal_runs import digests
-from toolnoise.formulas.groups import rates
+from toolnoise.formulas.equal_runs import digests_of_runs
+from toolnoise.formulas.groups import group_rates
 
 # A draw is a replicate, or `own` for a source whose draws runs never share: drawn anew in every process, or not used.
 RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(DRAWN, str), "metric": str, "group": str, "value": float}
@@ -29,13 +29,15 @@ def per_run(
 ) -> Values:
     """The rates of each run, as (metric, group, values [S]), from predictions [S, N] and, if known, entropies [S]."""
     everyone = np.ones(len(labels), bool)
-    measured = [(rate, "all", part.values) for rate, part in rates(predicted, labels, classes, everyone).items()]
+    measured = [(rate, "all", part.values) for rate, part in group_rates(predicted, labels, classes, everyone).items()]
     if entropies is not None:
         measured.append(("cross_entropy", "all", entropies))
     by_class = class_accuracies(predicted, labels, classes).T
     measured += [("accuracy", str(index), values) for index, values in enumerate(by_class)]
     for name, member in groups.items():
-        measured += [(rate, name, part.values) for rate, part in rates(predicted, labels, classes, member).items()]
+        measured += [
+            (rate, name, part.values) for rate, part in group_rates(predicted, labels, classes, member).items()
+        ]
     return measured
 
 
@@ -45,4 +47,4 @@ def fingerprints(logits: np.ndarray) -> np.ndarray:
     If two cells have equal numbers for runs of the same draws, they do not differ: a source that varies in only one of
     them changed no bit.
     """
-    return np.array([float(int(digest[:FINGERPRINT_DIGITS], 16)) for digest in digests(logits)])
+    return np.array([float(int(digest[:FINGERPRINT_DIGITS], 16)) for digest in digests_of_runs(logits)])

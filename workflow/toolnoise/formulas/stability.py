@@ -12,17 +12,17 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, cross_entropies
 from toolnoise.formulas.churn import ExampleChurn, churn, normalised_churns, two_way_bootstrap
-from toolnoise.formulas.declared import bounded
+from toolnoise.formulas.declared import within_range
 from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
-from toolnoise.formulas.equal_runs import bit_equal, equality, rate_step
+from toolnoise.formulas.equal_runs import bit_equal, equality_row, rate_step
 from toolnoise.formulas.groups import (
     Rate,
     distribution_wise_sd,
     distribution_wise_variance,
-    freedom,
+    freedom_within_draws,
+    group_rates,
     independent_sd,
     largest_by_size,
-    rates,
     ratio_rows,
     spread_rows,
 )
@@ -57,24 +57,24 @@ def stability(
         return spread_rows(name, group, rate.values, rate_step(rate.examples, equal))
 
     rows: list[Row] = []
-    for name, rate in rates(predicted, labels, classes, np.ones(len(labels), bool)).items():
+    for name, rate in group_rates(predicted, labels, classes, np.ones(len(labels), bool)).items():
         rows += spread_of(name, "all", rate)
     if scores is not None:
         rows += spread_rows("cross_entropy", "all", cross_entropies(scores, labels))
     rows += _churns(predicted, labels, "all")
     rows.append(("churn_new_examples", "all", two_way_bootstrap(ExampleChurn(predicted, units), stream)))
     rows += _diversity(scores, labels) if scores is not None and keeps_all(scores) else []
-    rows += distances(weights)
+    rows += distance_rows(weights)
     for index in range(classes):
-        rows += spread_of("accuracy", str(index), rates(predicted, labels, classes, labels == index)["accuracy"])
+        rows += spread_of("accuracy", str(index), group_rates(predicted, labels, classes, labels == index)["accuracy"])
     for group, member in groups.items():
-        for name, rate in rates(predicted, labels, classes, member).items():
+        for name, rate in group_rates(predicted, labels, classes, member).items():
             rows += spread_of(name, group, rate)
     for group, member in groups.items():
         rows += _churns(predicted[:, member], labels[member], group)
         if scores is not None:
             rows += spread_rows("cross_entropy", group, cross_entropies(scores, labels, member))
-    return bounded([*rows, equality(equal, len(predicted))])
+    return within_range([*rows, equality_row(equal, len(predicted))])
 
 
 def of_all_draws(
@@ -94,11 +94,11 @@ def of_all_draws(
     by_draw = [predicted if len(runs) == len(predicted) else predicted[runs] for runs in draws]
 
     def rates_of(member: np.ndarray) -> dict[str, list[Rate]]:
-        each = [rates(of_draw, labels, classes, member) for of_draw in by_draw]
+        each = [group_rates(of_draw, labels, classes, member) for of_draw in by_draw]
         return {rate: [of_draw[rate] for of_draw in each] for rate in each[0]}
 
     whole = rates_of(np.ones(len(labels), bool))
-    runs = freedom(whole["accuracy"]) + 1
+    runs = freedom_within_draws(whole["accuracy"]) + 1
     sizes = np.bincount(labels, minlength=classes)
     largest = largest_by_size(sizes, int(runs)) if runs == runs else UNDEFINED
     errors = np.mean(predicted != labels) if len(predicted) else np.nan
@@ -122,7 +122,7 @@ def of_all_draws(
         parts += [(rate, name, part, of_whole[rate]) for rate, part in of_group.items()]
     for parts in families.values():
         rows += ratio_rows(parts)
-    return bounded(rows)
+    return within_range(rows)
 
 
 def whole_of(group: str, groups: Container[str]) -> str:
@@ -140,7 +140,7 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
     return [(metric, group, pairwise_jackknife(pairs)) for metric, pairs in measured.items()]
 
 
-def distances(weights: Apart) -> list[Row]:
+def distance_rows(weights: Apart) -> list[Row]:
     """Distances between trained weights; undefined if a training program stored no weights."""
     measured = {metric: pairwise_jackknife(pairs) for metric, pairs in weights.pairs.items()}
     return [(metric, "all", measured.get(metric, UNDEFINED)) for metric in ("l2_unit", "l2_raw")]
@@ -151,7 +151,7 @@ def _of_examples(right: np.ndarray, units: int) -> np.ndarray:
     return right if units == 1 else right.reshape(len(right), -1, units).mean(axis=2)
 
 
-def diversity(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
+def diversity_rows(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
     """The measures of Summers & Dinneen of the difference between the scores of runs.
 
     They are 1 - Pearson's r, 1 - Spearman's r, and the changes of an ensemble of two in accuracy and cross-entropy."""
@@ -170,7 +170,7 @@ def diversity(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
 
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
     """Differences between the scores of runs: the measures of Summers & Dinneen, and CKA."""
-    pearson, spearman, gained, saved = diversity(logits, labels)
+    pearson, spearman, gained, saved = diversity_rows(logits, labels)
     plain, debiased = within_blocks(len(logits), lambda runs: [Pairs.of(1 - cka) for cka in pairwise_cka(logits[runs])])
     measured = [
         ("correlation_pearson", pairwise_similarity(pearson)),

@@ -20,7 +20,7 @@ from scipy import stats
 
 from toolnoise.formulas import Row
 from toolnoise.formulas.churn import disagreements
-from toolnoise.formulas.declared import bounded
+from toolnoise.formulas.declared import within_range
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, positive_mean_t, t_interval
 from toolnoise.stats.jackknife import log_jackknife, standard_error
 
@@ -40,7 +40,7 @@ class Components(NamedTuple):
 NONE = Components(UNDEFINED, UNDEFINED)
 
 
-def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: bool) -> list[Row]:
+def component_rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: bool) -> list[Row]:
     """Components of accuracy and of each example's correctness, and churns, from predictions [S, N] of runs.
 
     `table` [draws, runs of each] has the indices of the runs; if `crossed`, its columns are implementation draws.
@@ -52,7 +52,7 @@ def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: 
     ]
     same, other, share = _churns(predicted[table], crossed)
     estimates += [("churn_same_draw", same), ("churn_other_draw", other), ("churn_impl_share", share)]
-    return bounded((metric, "all", estimate) for metric, estimate in estimates)
+    return within_range((metric, "all", estimate) for metric, estimate in estimates)
 
 
 def _of_examples(right: np.ndarray, crossed: bool) -> Components:

@@ -31,7 +31,7 @@ class Apart(NamedTuple):
         return {metric: pairs.sums / (len(pairs.sums) - 1 or np.nan) for metric, pairs in self.pairs.items()}
 
 
-def apart(vectors: PerRun) -> Apart:
+def weight_distances(vectors: PerRun) -> Apart:
     """The distances between weights [S, P], scaled to unit norm and as they are."""
     equal = bit_equal(vectors)
     if not vectors.shape[1]:
@@ -39,7 +39,7 @@ def apart(vectors: PerRun) -> Apart:
 
     def of(runs: slice) -> list[Pairs]:
         block = vectors[runs]
-        return [Pairs.of(pairwise_l2(unit(block))), Pairs.of(pairwise_l2(block))]
+        return [Pairs.of(pairwise_l2(unit_vectors(block))), Pairs.of(pairwise_l2(block))]
 
     return Apart(dict(zip(("l2_unit", "l2_raw"), within_blocks(len(vectors), of), strict=True)), equal)
 
@@ -85,7 +85,7 @@ def relative_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(distances, lengths, out=np.zeros(len(a)), where=lengths > 0)
 
 
-def unit(vectors: np.ndarray) -> np.ndarray:
+def unit_vectors(vectors: np.ndarray) -> np.ndarray:
     """Each vector scaled to norm 1; a zero vector stays zero.
 
     The result is in float64: rounding to float32 moves each vector by more than the first bits of a divergence do.

@@ -7,7 +7,7 @@ import numpy as np
 
 from toolnoise.formulas import Row
 from toolnoise.formulas.churn import agreements, normalised_churns
-from toolnoise.formulas.declared import METRICS, Metric, bounded
+from toolnoise.formulas.declared import METRICS, Metric, within_range
 from toolnoise.formulas.per_run import Values
 from toolnoise.formulas.weights import Apart
 from toolnoise.stats import draws
@@ -28,10 +28,10 @@ class Grouped(NamedTuple):
     crossed: bool
 
 
-def grouped(drawn: Sequence[Drawn]) -> Grouped:
+def group_by_draw(drawn: Sequence[Drawn]) -> Grouped:
     """Group runs by their draws."""
-    (units,) = draws.units(drawn)
-    members = draws.members(units)
+    (units,) = draws.units_of_arms(drawn)
+    members = draws.members_of_units(units)
     repeated = len(members) > 1 and max(map(len, members)) > 1
     groups = members if repeated else [np.arange(len(drawn))]
     table, crossed = _table(drawn, members) if repeated else (np.empty((0, 0), int), False)
@@ -42,7 +42,7 @@ def over_draws(each: Sequence[list[Row]], declared: Mapping[str, Metric] = METRI
     """Rows of all draws with an interval over draws, from the rows of each draw; unchanged if there is one draw."""
     if len(each) == 1:
         return each[0]
-    return bounded((_over(rows, declared) for rows in zip(*each, strict=True)), declared)
+    return within_range((_over(rows, declared) for rows in zip(*each, strict=True)), declared)
 
 
 def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, int]]:
@@ -52,7 +52,9 @@ def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, i
     return [(alike[0][0], row, sum(ensembles for *_, ensembles in alike)) for alike, row in of_all]
 
 
-def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray]) -> Values:
+def churns_by_draw(
+    drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray]
+) -> Values:
     """The mean churn of each run with the other runs of its draw (also normalised), and with runs of other draws.
 
     The mean over pairs, with or without any run, follows from these values.
@@ -86,7 +88,7 @@ def _mean_churns(predicted: np.ndarray) -> np.ndarray:
     return (compared - alike) / compared
 
 
-def distances(drawn: Grouped, weights: Sequence[Apart]) -> Values:
+def distances_by_draw(drawn: Grouped, weights: Sequence[Apart]) -> Values:
     """The mean distance of each run's weights from those of the other runs of its draw; `weights` are by draw."""
     by_metric: dict[str, np.ndarray] = {}
     for group, of_draw in zip(drawn.groups, weights, strict=True):

@@ -19,7 +19,7 @@ from toolnoise.study import runs
 def check(cell: PlaceNames, logits: Input, index: Input, records: WholeRuns, *, out: Output) -> None:
     """Write the gate's verdict on a control cell, or fail with one line."""
     name = "/".join(cell)
-    replicates = [runs.read(record) for record in records]
+    replicates = [runs.read_run(record) for record in records]
     first, *others = replicates
     for other in others:
         difference = _first_difference(first, other)
@@ -30,20 +30,22 @@ def check(cell: PlaceNames, logits: Input, index: Input, records: WholeRuns, *, 
         if not bit_equal(layer, dump.logits[0]):
             where = f"seeds {dump.seeds[0]} and {seed}"
             raise BadInput(name, where, "equal weights give different logits", "replicates must be bit-equal")
-    files.write_json(out, passed(cell, [run.seed for run in replicates], first.history()[-1]["weights_sha256"]))
+    files.write_json(
+        out, passing_verdict(cell, [run.seed for run in replicates], first.history()[-1]["weights_sha256"])
+    )
 
 
-def passed(cell: Sequence[str], seeds: Sequence[int], weights_sha256: str) -> dict[str, Any]:
+def passing_verdict(cell: Sequence[str], seeds: Sequence[int], weights_sha256: str) -> dict[str, Any]:
     """The verdict on a cell whose runs are bit-equal."""
     # A single run cannot be compared; None is not a pass.
     equal = True if len(seeds) > 1 else None
     return {"cell": "/".join(cell), "seeds": list(seeds), "bit_equal": equal, "weights_sha256": weights_sha256}
 
 
-def verdict(path: str | Path) -> bool | None:
+def read_verdict(path: str | Path) -> bool | None:
     """Whether the runs of a control cell are bit-equal, by the gate's file; None for a single run."""
     kind = shapes.ValueKind("true, or null for a single run", lambda value: value is True or value is None)
-    return shapes.read(path, {"bit_equal": kind}, "the verdict of the control gate")["bit_equal"]
+    return shapes.read_json_of_shape(path, {"bit_equal": kind}, "the verdict of the control gate")["bit_equal"]
 
 
 def _first_difference(first: runs.Run, other: runs.Run) -> str:

@@ -17,9 +17,9 @@ from toolnoise.formulas.ensembles import ENSEMBLES, by_size
 from toolnoise.formulas.likeliest import keeps_all, keeps_likeliest
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
-from toolnoise.formulas.weights import Apart, apart
+from toolnoise.formulas.weights import Apart, weight_distances
 from toolnoise.measures import by_draw
-from toolnoise.measures.reading import TrainedVectors, counts, finished_runs, predictions_of
+from toolnoise.measures.reading import TrainedVectors, count_finished, finished_runs, predictions_of
 from toolnoise.stats.estimates import Estimate
 
 # With more classes, such as tokens, tables have no rows for single classes.
@@ -35,13 +35,13 @@ class Noise(NamedTuple):
     ensembles: Rows
 
 
-def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: Data, records: list[str]) -> Noise:
+def measure_runs(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: Data, records: list[str]) -> Noise:
     """Measure a cell; if only predicted classes are known, measures that need scores are left out."""
     test = dataset.test
-    stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
-    stack, together = dump.kept, by_draw.grouped(dump.kept_draws)
+    stream = streams.stream_key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
+    stack, together = dump.kept, by_draw.group_by_draw(dump.kept_draws)
     vectors, groups = TrainedVectors(finished_runs(records, dump)), dataset.members(test)
-    weights = [apart(vectors.of(chosen)) for chosen in together.groups]
+    weights = [weight_distances(vectors.of(chosen)) for chosen in together.groups]
     every, classes = keeps_all(stack), len(dataset.classes)
     scored = every or keeps_likeliest(stack)
     predicted, shown = predictions(stack) if scored else stack, classes if classes <= MOST_CLASSES else 0
@@ -53,7 +53,7 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
 
     rows = by_draw.over_draws(list(map(of_draw, together.groups, weights)))
     rows += of_all_draws(predicted, test.labels, counted, groups, together.groups, rows, test.units)
-    rows += variance_components.rows(predicted, test.labels, together.table, together.crossed)
+    rows += variance_components.component_rows(predicted, test.labels, together.table, together.crossed)
 
     entropies = cross_entropies(stack, test.labels) if scored else None
     values = per_run.per_run(predicted, entropies, test.labels, shown, groups)
@@ -62,8 +62,8 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
             ("cross_entropy", name, cross_entropies(stack, test.labels, member)) for name, member in groups.items()
         ]
         values.append((per_run.FINGERPRINT, "all", per_run.fingerprints(stack)))
-    values += by_draw.churns(together, predicted, test.labels, groups)
-    values += by_draw.distances(together, weights)
+    values += by_draw.churns_by_draw(together, predicted, test.labels, groups)
+    values += by_draw.distances_by_draw(together, weights)
 
     sizes = []
     if scored:
@@ -82,7 +82,7 @@ def as_rows(
     sizes: list[list[tuple[int, Row, int]]],
 ) -> Noise:
     """The measurements, as the rows of metric files."""
-    count, missing = counts(dump.finished)
+    count, missing = count_finished(dump.finished)
     n_draws = ("n_draws", "all", Estimate(float(together.n_draws)))
     return Noise(
         [(*cell, *names, *estimate, count, missing) for *names, estimate in [*rows, n_draws]],
@@ -131,7 +131,7 @@ def measure(
     If a cell has several algorithmic draws, noise is measured among the runs of each draw and then averaged over draws.
     Diverged runs are excluded and counted as missing.
     """
-    rows = measured(cell, study_seed, *predictions_of(data, logits, index), records)
-    metric_files.write(out, STABILITY, rows.stability)
-    metric_files.write(out_runs, RUNS, rows.runs)
-    metric_files.write(out_ensembles, ENSEMBLES, rows.ensembles)
+    rows = measure_runs(cell, study_seed, *predictions_of(data, logits, index), records)
+    metric_files.write_metrics(out, STABILITY, rows.stability)
+    metric_files.write_metrics(out_runs, RUNS, rows.runs)
+    metric_files.write_metrics(out_ensembles, ENSEMBLES, rows.ensembles)

@@ -21,11 +21,11 @@ from toolnoise.base.noise_sources import DRAWN
 from toolnoise.formulas.per_run import FINGERPRINT, OWN
 from toolnoise.formulas.per_run import RUNS as OF_RUNS
 from toolnoise.stats import draws
-from toolnoise.stats.contrasts import PAIRS, SD, of_runs, ratio
+from toolnoise.stats.contrasts import PAIRS, SD, of_runs, ratio_of_estimates
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study.cells import Cell, Variants
-from toolnoise.study.published import comparisons
+from toolnoise.study.published import comparisons_of_cells
 
 # The numerator is CELL, and `n_runs` and `n_missing` count its runs. The denominator has the same data set and tooling.
 RATIOS: Columns = {
@@ -74,11 +74,11 @@ class Ratios(NamedTuple):
 def measure(model: str, dataset: str, hardware: str, runs: Inputs, *, out: Output) -> None:
     """Write every ratio between the cells whose single runs are given."""
     place = Variants(model, dataset, hardware)
-    table = metric_files.read(runs, OF_RUNS)
+    table = metric_files.read_metrics(runs, OF_RUNS)
     table = table[table["group"] == "all"]
     by_cell = {Cell(*names): _runs(rows, runs) for names, rows in table.groupby(list(Cell._fields), sort=False)}
     rows = []
-    for cell, over in comparisons(place, by_cell):
+    for cell, over in comparisons_of_cells(place, by_cell):
         (numerator, missing), (denominator, over_missing) = by_cell[cell], by_cell[over]
         ratio = ratios(numerator, denominator)
         counts = len(numerator.drawn), missing, len(denominator.drawn), over_missing, *ratio[1:]
@@ -86,7 +86,7 @@ def measure(model: str, dataset: str, hardware: str, runs: Inputs, *, out: Outpu
         rows += [(*names, metric, "all", *estimate, *counts) for metric, estimate in ratio.estimates.items()]
     if not rows:
         raise BadInput(runs[0], "variant", f"nothing to compare for {'/'.join(place)}", "runs of two of its cells")
-    metric_files.write(out, RATIOS, rows)
+    metric_files.write_metrics(out, RATIOS, rows)
 
 
 def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[CellRuns, int]:
@@ -108,7 +108,10 @@ def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[CellRuns, int]:
 def ratios(numerator: CellRuns, denominator: CellRuns) -> Ratios:
     """The ratios of one cell's noise to another's."""
     both = numerator, denominator
-    together, by_cell = draws.units(*(runs.drawn for runs in both)), [draws.units(runs.drawn)[0] for runs in both]
+    together, by_cell = (
+        draws.units_of_arms(*(runs.drawn for runs in both)),
+        [draws.units_of_arms(runs.drawn)[0] for runs in both],
+    )
     counts = [len(set(units.tolist())) for units in by_cell]
     design = BIT_EQUAL if _bit_equal(numerator, denominator, together) else _design(together, counts)
     estimates = {}
@@ -118,7 +121,7 @@ def ratios(numerator: CellRuns, denominator: CellRuns) -> Ratios:
             of_runs(runs.by_metric[of], units.tolist(), statistic)
             for runs, units in zip(both, together if over_draws else by_cell, strict=True)
         ]
-        estimates[metric] = ratio(*(arms if over_draws else [arm.alone for arm in arms]))
+        estimates[metric] = ratio_of_estimates(*(arms if over_draws else [arm.alone for arm in arms]))
     return Ratios(estimates, *counts, design)
 
 

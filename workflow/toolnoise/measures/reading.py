@@ -33,14 +33,14 @@ def runs_at(records: Sequence[str], dump: Predictions, places: Iterable[int]) ->
     if len(records) != len(dump.seeds):
         allowed = f"{len(dump.seeds)}, one for each run of the dump"
         raise BadInput("command line", "records", f"found {len(records)}", allowed)
-    with_seeds = [(runs.read(records[place]), dump.seeds[place]) for place in places]
+    with_seeds = [(runs.read_run(records[place]), dump.seeds[place]) for place in places]
     for run, seed in with_seeds:
         if run.seed != seed:
             raise BadInput(run.folder / "run.json", "spec.seed", f"found {run.seed}", f"{seed}, as the dump has")
     return [run for run, _ in with_seeds]
 
 
-def counts(finished: np.ndarray) -> tuple[int, int]:
+def count_finished(finished: np.ndarray) -> tuple[int, int]:
     """The number of runs that finished, and the number of runs that did not."""
     return int(finished.sum()), int((~finished).sum())
 

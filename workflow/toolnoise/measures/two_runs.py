@@ -17,9 +17,9 @@ from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.outcomes import METRIC
-from toolnoise.formulas.weights import paired_l2, unit
+from toolnoise.formulas.weights import paired_l2, unit_vectors
 from toolnoise.stats.estimates import mean_t
-from toolnoise.study.runs import DIGESTS, OF_CYCLES, OUTCOME, Run, read
+from toolnoise.study.runs import DIGESTS, OF_CYCLES, OUTCOME, Run, read_run
 
 DRAWS = "draws_sha256"
 RUN, CELL, RESULTS = "run", "cell", "results"
@@ -65,8 +65,8 @@ def compare_runs(
     run_a: Path, run_b: Path, made_from: MadeFrom, dumps: tuple[CellPredictions, CellPredictions] | None = None
 ) -> dict[str, Any]:
     """The differences between the runs in two folders; `dumps` are the dumps of their cells if already read."""
-    pair = read(run_a / "run.json"), read(run_b / "run.json")
-    parted, (kept_a, kept_b) = parting(*pair), map(_beside_weights, pair)
+    pair = read_run(run_a / "run.json"), read_run(run_b / "run.json")
+    parted, (kept_a, kept_b) = where_runs_part(*pair), map(_beside_weights, pair)
     differ = [{"array": name, "first": first} for name, first in arrays.arrays_that_differ(kept_a, kept_b)]
     predictions = _predictions(pair, dumps or (_dump(run_a.parent), _dump(run_b.parent)))
     same = parted["weights_bit_equal"] and parted["history_equal"] and len(set(parted["status"])) == 1
@@ -138,7 +138,7 @@ def _mean(metric: str, compared: list[dict[str, Any]]) -> dict[str, float | None
         values = [other - one for one, other in accuracies if one is not None and other is not None]
     numbers = np.array([value for value in values if value is not None])
     estimate = mean_t(numbers).within(*RANGES[metric])._asdict()
-    return {"n_runs": len(numbers)} | {name: finite(value) for name, value in estimate.items()}
+    return {"n_runs": len(numbers)} | {name: finite_or_none(value) for name, value in estimate.items()}
 
 
 def _seeds_of(cell: Path) -> dict[int, Path]:
@@ -186,14 +186,14 @@ def _predictions(pair: tuple[Run, Run], dumps: Sequence[CellPredictions]) -> dic
     if (a.shape, a.dtype) != (b.shape, b.dtype):
         return {"not_compared": f"they are {a.dtype} of shape {a.shape} and {b.dtype} of shape {b.shape}"}
     if a.dtype == NUMBERS:
-        return apart(a, b)
+        return distances_of_numbers(a, b)
     labels = next((dump.labels for dump in dumps if dump.labels is not None), None)
     if labels is not None and len(labels) != len(a):
         return {"not_compared": f"they are for {len(a)} examples, but the data set has {len(labels)}"}
     return flips(a, b, labels)
 
 
-def parting(one: Run, other: Run) -> dict[str, Any]:
+def where_runs_part(one: Run, other: Run) -> dict[str, Any]:
     """The differences between two runs: the first epochs that differ, and the distances at the end."""
     runs = one, other
     weights = tuple(run.weights() for run in runs)
@@ -217,7 +217,7 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
         and all(bit_equal(weights[0][name], weights[1][name]) for name in weights[0]),
     }
     for column in ("test_accuracy", "test_loss", "train_loss"):
-        found[column] = [finite(history[-1].get(column)) for history in histories]
+        found[column] = [finite_or_none(history[-1].get(column)) for history in histories]
     found["history_equal"] = found["history_differs_from_epoch"] is None and len(set(found["epochs"])) == 1
     return found | _distances(runs, weights)
 
@@ -225,7 +225,7 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
 def where_parted(record: Path, other_record: Path) -> str:
     """Where a repeated training first differs from the first one, in words, from the records of both."""
     try:
-        parted = parting(read(record), read(other_record))
+        parted = where_runs_part(read_run(record), read_run(other_record))
     except BadInput as error:
         return f"the histories cannot be compared: {error}"
     initial = {True: "equal", False: "different", None: "unknown"}[parted["initial_equal"]]
@@ -254,7 +254,7 @@ def flips(first: np.ndarray, second: np.ndarray, labels: np.ndarray | None) -> d
     return differences
 
 
-def apart(first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
+def distances_of_numbers(first: np.ndarray, second: np.ndarray) -> dict[str, Any]:
     """The differences between the numbers of two runs, [U]: the values of a regression, or the losses of tokens."""
     differences = np.abs(second - first)
     return {
@@ -295,7 +295,7 @@ def _tensors(
     return [name for name in names if digests[0].get(name) != digests[1].get(name)]
 
 
-def finite(text: str | float | None) -> float | None:
+def finite_or_none(text: str | float | None) -> float | None:
     """A finite number, or None: JSON has no NaN."""
     try:
         value = float(text)
@@ -326,11 +326,14 @@ def _distances(runs: tuple[Run, ...], weights: tuple[dict[str, np.ndarray], ...]
         # A training program may store no weights.
         if trained[0] and trained[0] == trained[1] and set(trained[0]) <= set(shared):
             a, b = (run.trained_vector()[np.newaxis] for run in runs)
-            found = {"l2_unit": finite(paired_l2(unit(a), unit(b))[0]), "l2_raw": finite(paired_l2(a, b)[0])}
+            found = {
+                "l2_unit": finite_or_none(paired_l2(unit_vectors(a), unit_vectors(b))[0]),
+                "l2_raw": finite_or_none(paired_l2(a, b)[0]),
+            }
     # NaN counts as the largest distance.
     tensors.sort(key=lambda row: -np.nan_to_num(row[1], nan=np.inf, posinf=np.inf))
     found["tensors"] = [
-        {"tensor": name, "relative_l2": finite(relative), "l2": finite(distance)}
+        {"tensor": name, "relative_l2": finite_or_none(relative), "l2": finite_or_none(distance)}
         for name, relative, distance in tensors
     ]
     found["tensors_not_shared"] = [name for name in dict.fromkeys((*one, *other)) if name not in shared]

@@ -79,12 +79,12 @@ def by_variant(cells: Collection[Cell]) -> dict[str, list[Cell]]:
     return {variant: of_variant for variant, of_variant in found.items() if of_variant}
 
 
-def spread(rows: Rows) -> str:
+def measure_of_spread(rows: Rows) -> str:
     """The name of the measure of a cell's spread; for a program that outputs metrics, the SD of its first metric."""
     return next((name for name in (CHURN, APART, *(name for name in rows if name.endswith("_sd"))) if name in rows), "")
 
 
-def changes(changed: Sequence[Row], *, shares: bool) -> str:
+def changes_text(changed: Sequence[Row], *, shares: bool) -> str:
     """The amount of change, in words: a value with its interval, or the range over tasks."""
     if all(row.bit_equal for row in changed):
         pairs = sum(row.pairs for row in changed)
@@ -93,14 +93,14 @@ def changes(changed: Sequence[Row], *, shares: bool) -> str:
     known = [[scale * number for number in row[:3]] for row in changed if not math.isnan(row.value)]
     if not known:
         return "one run: not known"
-    found = f"{extent([value for value, *_ in known])}{unit}"
+    found = f"{extent_text([value for value, *_ in known])}{unit}"
     if len(known) > 1:
         return f"{found} in {len(known)} tasks"
     (_, *interval), *_ = known
-    return f"{found} ({extent(interval)})" if interval[0] < interval[1] else found
+    return f"{found} ({extent_text(interval)})" if interval[0] < interval[1] else found
 
 
-def nothing(verdicts: Sequence[bool | None]) -> str:
+def nothing_text(verdicts: Sequence[bool | None]) -> str:
     """The change if everything is fixed, in words, from the verdicts on cells; None for a cell with a single run."""
     checked = [verdict for verdict in verdicts if verdict is not None]
     if not checked:
@@ -110,7 +110,7 @@ def nothing(verdicts: Sequence[bool | None]) -> str:
     return "runs differ" + (f" in {checked.count(False)} of {len(checked)} tasks" if len(checked) > 1 else "")
 
 
-def extent(values: Sequence[float]) -> str:
+def extent_text(values: Sequence[float]) -> str:
     """A value, or the smallest and the largest of several."""
     known = [value for value in values if not math.isnan(value)]
     ends = (min(known), max(known)) if known else ()

@@ -41,7 +41,7 @@ def initial_weights(
 ) -> dict[str, np.ndarray]:
     """Draw every tensor of a model; `model` is its name in error messages."""
     return {
-        parameter.path: _draw(parameter, streams.key(study_seed, "init", replicate, parameter.path), model)
+        parameter.path: _draw(parameter, streams.stream_key(study_seed, "init", replicate, parameter.path), model)
         for parameter in parameters
     }
 

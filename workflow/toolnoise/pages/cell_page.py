@@ -33,7 +33,7 @@ from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
 from toolnoise.measures.what_varies import rows_by_cell
-from toolnoise.pages.document import document
+from toolnoise.pages.document import fill_template
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import is_synthetic
@@ -68,20 +68,20 @@ def show(
     out_examples: Output,
 ) -> None:
     """Write a cell's page, and two examples that two of its runs answer differently, for the study's page."""
-    read = [runs.read(record) for record in records]
+    read = [runs.read_run(record) for record in records]
     spec = read[0].record["spec"]
-    pairs = compared(read, data, logits, index)
+    pairs = compare_pairs(read, data, logits, index)
     tables = {run.seed: run.history() for run in read}
-    (measured,) = rows_by_cell(metric_files.read(metrics, STABILITY)).values()
-    singles = metric_files.read(values, RUNS)
+    (measured,) = rows_by_cell(metric_files.read_metrics(metrics, STABILITY)).values()
+    singles = metric_files.read_metrics(values, RUNS)
     singles = singles[singles["group"] == "all"]
-    text = document(
+    text = fill_template(
         "cell.html",
         cell=Cell(*cell),
-        says=says(read),
+        says=what_varies_text(read),
         runs=[_run(run, tables[run.seed], Path(out).parent) for run in read],
         values={name: dict(zip(rows["seed"], rows["value"], strict=True)) for name, rows in singles.groupby("metric")},
-        labels=declared.labels(),
+        labels=declared.labels_of_measures(),
         of_runs=declared.OF_RUNS,
         measured=measured,
         pairs=pairs,
@@ -94,9 +94,9 @@ def show(
     write_json(out_examples, most_apart(pairs))
 
 
-def says(cell_runs: Sequence[Run]) -> str:
+def what_varies_text(cell_runs: Sequence[Run]) -> str:
     """Sentences on the number of a cell's runs, their differences, and the processors that they ran on."""
-    count, by_draw = f"{len(cell_runs)} run{'' if len(cell_runs) == 1 else 's'}", draws(cell_runs)
+    count, by_draw = f"{len(cell_runs)} run{'' if len(cell_runs) == 1 else 's'}", runs_by_draw(cell_runs)
     observed = [run.record.get("observed", {}) for run in cell_runs]
     devices = {of.get("cpu", "") if of.get("device") in (None, "cpu") else of["device"] for of in observed} - {""}
     ran_on = f" Ran on {', '.join(sorted(devices))}." if devices else ""
@@ -110,7 +110,7 @@ def says(cell_runs: Sequence[Run]) -> str:
     )
 
 
-def draws(cell_runs: Sequence[Run]) -> dict[int | None, list[Run]]:
+def runs_by_draw(cell_runs: Sequence[Run]) -> dict[int | None, list[Run]]:
     """The runs by their draw of the cell's fixed sources; the key is None if the cell has one draw."""
     by_draw: dict[int | None, list[Run]] = {}
     for run in cell_runs:
@@ -120,13 +120,13 @@ def draws(cell_runs: Sequence[Run]) -> dict[int | None, list[Run]]:
 
 def two_of(cell_runs: Sequence[Run]) -> list[tuple[Run, Run]]:
     """The pairs of runs that are compared, each of one draw of the cell's fixed sources."""
-    of_draws = draws(cell_runs).values()
+    of_draws = runs_by_draw(cell_runs).values()
     if len(cell_runs) <= ALL_PAIRS:
         return [pair for runs in of_draws for pair in itertools.combinations(runs, 2)]
     return [(runs[0], other) for runs in of_draws for other in runs[1:]]
 
 
-def compared(cell_runs: Sequence[Run], data: str, logits: str, index: str) -> list[dict[str, Any]]:
+def compare_pairs(cell_runs: Sequence[Run], data: str, logits: str, index: str) -> list[dict[str, Any]]:
     """Where pairs of runs first differ, and examples that they answer differently, the first ones with pictures."""
     dump = stacks.read_predictions(logits, index)
     left = {seed: layer for seed, layer, lost in zip(dump.seeds, dump.logits, dump.diverged, strict=True) if not lost}
@@ -138,14 +138,14 @@ def compared(cell_runs: Sequence[Run], data: str, logits: str, index: str) -> li
         examples: list[dict[str, Any]] = []
         if known and {run_a.seed, run_b.seed} <= scores.keys():
             flips = two_runs.flips(scores[run_a.seed], scores[run_b.seed], known.test.labels)
-            examples = list(flipped(flips, known, scores[run_a.seed], scores[run_b.seed]))
+            examples = list(examples_of_flips(flips, known, scores[run_a.seed], scores[run_b.seed]))
         elif {run_a.seed, run_b.seed} <= left.keys():
             flips = {"logits_bit_equal": bit_equal(left[run_a.seed], left[run_b.seed])}
-        pairs.append({"seeds": (run_a.seed, run_b.seed), "examples": examples, **parting(run_a, run_b, flips)})
+        pairs.append({"seeds": (run_a.seed, run_b.seed), "examples": examples, **parting_text(run_a, run_b, flips)})
     if known:
         named = [example["number"] for pair in pairs for example in pair["examples"]]
         drawn = encoded_pictures(known.test, named, MOST_DRAWN)
-        texts = contexts(known, named, MOST_DRAWN)
+        texts = contexts_of_tokens(known, named, MOST_DRAWN)
         for example in (example for pair in pairs for example in pair["examples"]):
             number = str(example["number"])
             example |= {"picture": drawn.get(number, ""), "text": texts.get(number, "")}
@@ -161,7 +161,7 @@ def _known(data: str, logits: str, scores: Mapping[int, np.ndarray]) -> Data:
     return known
 
 
-def flipped(flips: Mapping[str, Any], data: Data, *logits: np.ndarray) -> Iterator[dict[str, Any]]:
+def examples_of_flips(flips: Mapping[str, Any], data: Data, *logits: np.ndarray) -> Iterator[dict[str, Any]]:
     """The first examples of each kind of flip: number, label, and the classes that the two runs predict."""
     said = [accuracy.predictions(of_run[np.newaxis])[0] for of_run in logits]
     for kind in FLIPS:
@@ -172,10 +172,10 @@ def flipped(flips: Mapping[str, Any], data: Data, *logits: np.ndarray) -> Iterat
             yield {"kind": kind, "number": int(example), "label": label, "answers": answers}
 
 
-def parting(run_a: Run, run_b: Run, flips: Mapping[str, Any]) -> dict[str, Any]:
+def parting_text(run_a: Run, run_b: Run, flips: Mapping[str, Any]) -> dict[str, Any]:
     """The facts on two runs that the page shows, as `toolnoise diff` does."""
     try:
-        parted = two_runs.parting(run_a, run_b)
+        parted = two_runs.where_runs_part(run_a, run_b)
     except BadInput as error:
         return {"not_compared": str(error)}
     tensors = parted["tensors_that_differ_then"]
@@ -229,7 +229,7 @@ def encoded_pictures(split: Split, examples: Iterable[int], most: int) -> dict[s
     return _fitting(examples, lambda unit: _png(split, unit // split.units), most)
 
 
-def contexts(data: Data, units: Iterable[int], most: int) -> dict[str, str]:
+def contexts_of_tokens(data: Data, units: Iterable[int], most: int) -> dict[str, str]:
     """The tokens before some units by number, within their segment, as many as fit into `most` characters."""
     split = data.test
     if split.outcome != TOKENS:

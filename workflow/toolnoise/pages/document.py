@@ -10,13 +10,13 @@ from typing import Any
 
 import jinja2
 
-from toolnoise.base.printing import decimals_by_uncertainty, escaped, rounded_text
+from toolnoise.base.printing import decimals_by_uncertainty, make_printable, rounded_text
 from toolnoise.base.program import PACKAGE
 
 WEB = PACKAGE / "pages/web"
 
 
-def document(template: str, **values: Any) -> str:
+def fill_template(template: str, **values: Any) -> str:
     """A page, as HTML."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(WEB),
@@ -31,17 +31,17 @@ def document(template: str, **values: Any) -> str:
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src 'self' data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    own = {"policy": policy, "style": style, "script": script, "number": number, "interval": interval}
+    own = {"policy": policy, "style": style, "script": script, "number": number_text, "interval": interval_text}
     return environment.get_template(template).render(own | values)
 
 
-def number(value: float, low: float, high: float, scale: float, digits: int) -> str:
+def number_text(value: float, low: float, high: float, scale: float, digits: int) -> str:
     """A number with as many decimals as its interval justifies, or `digits` without one; a plain 0 is exact."""
     places = decimals_by_uncertainty(scale * (high - low) / 2)
     return "0" if value == 0 else rounded_text(scale * value, digits if places is None else places)
 
 
-def interval(low: float, high: float, scale: float) -> str:
+def interval_text(low: float, high: float, scale: float) -> str:
     """The interval of a number, with the same decimals; empty if the number has none."""
     places = decimals_by_uncertainty(scale * (high - low) / 2)
     return "" if places is None else f"{rounded_text(scale * low, places)} to {rounded_text(scale * high, places)}"
@@ -49,7 +49,7 @@ def interval(low: float, high: float, scale: float) -> str:
 
 def _printable(value: object) -> object:
     """A text with unprintable characters escaped, because some of them change the order of the text."""
-    return escaped(value, "\n") if type(value) is str else value
+    return make_printable(value, "\n") if type(value) is str else value
 
 
 def _digest(text: str) -> str:

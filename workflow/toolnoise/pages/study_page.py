@@ -21,7 +21,7 @@ from toolnoise.formulas import declared
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate, what_varies
 from toolnoise.measures.what_varies import CHURN, CONTROL, VARIES, Row, Rows, rows_by_cell
-from toolnoise.pages.document import document
+from toolnoise.pages.document import fill_template
 from toolnoise.papers.claims import judging
 from toolnoise.study import grid, layout
 from toolnoise.study.cells import Cell
@@ -37,40 +37,42 @@ BEGIN, LENGTH = 2, 94
 
 def show(study: Input, shows: Inputs, gates: Inputs = (), *, out: Output) -> None:
     """Write the page of a study: `shows` is all that it shows or links to, `gates` the verdicts on control cells."""
-    about = grid.load(study)
-    write_text(out, document("study.html", **contents(about, {*shows, *gates})))
+    about = grid.load_study(study)
+    write_text(out, fill_template("study.html", **contents_of_page(about, {*shows, *gates})))
 
 
-def contents(study: Study, files: set[str]) -> dict[str, Any]:
+def contents_of_page(study: Study, files: set[str]) -> dict[str, Any]:
     """The values for the template of a study's page, from the given files of the study."""
     collected = [study.path(layout.COLLECTED, file="stability")]
-    table = metric_files.read([path for path in collected if path in files], STABILITY)
+    table = metric_files.read_metrics([path for path in collected if path in files], STABILITY)
     measured = {cell: rows for cell, rows in rows_by_cell(table).items() if cell in study.seeds}
-    gates = {cell: control_gate.verdict(path) for cell, path in _gates(study) if path in files}
+    gates = {cell: control_gate.read_verdict(path) for cell, path in _gates(study) if path in files}
     about = Measured(measured, gates, study.seeds, study.emulated(), study.synthetic())
-    shown = chart(about)
+    shown = first_chart(about)
     first = next((source.cell for source in shown.sources), None)
-    labels = {name: label for name, label in declared.labels().items() if name in declared.USUAL}
+    labels = {name: label for name, label in declared.labels_of_measures().items() if name in declared.USUAL}
     return {
         "study": study.name,
-        "sentence": sentence(about, shown),
+        "sentence": first_sentence(about, shown),
         "chart": shown,
         "examples": _examples(study, first, files),
         "figures": [_figure(study, one) for one in study.figures if KINDS[one.notebook].category == FIGURES],
         "tables": [_table(study, one) for one in study.figures if KINDS[one.notebook].category != FIGURES],
         "cells": {cell: _named(study, cell) for cell in measured},
-        "pages": {cell: within(study, study.path(layout.PAGE_CELL, cell)) for cell in measured},
+        "pages": {cell: place_in_results(study, study.path(layout.PAGE_CELL, cell)) for cell in measured},
         "measured": measured,
         "labels": {name: label for name, label in labels.items() if any(name in rows for rows in measured.values())},
         "gates": gates,
         "emulated": study.emulated(),
         "claims": dict(_claims(study.path(layout.CLAIMS))) if study.path(layout.CLAIMS) in files else {},
-        "metrics": [within(study, path) for path in sorted(files) if path.endswith(".csv") and "/metrics/" in path],
+        "metrics": [
+            place_in_results(study, path) for path in sorted(files) if path.endswith(".csv") and "/metrics/" in path
+        ],
         "ran": _how_many_ran(study, measured),
     }
 
 
-def within(study: Study, path: str) -> str:
+def place_in_results(study: Study, path: str) -> str:
     """A file's path within the study's results."""
     return path.removeprefix(study.path("results/{study}/"))
 
@@ -91,7 +93,7 @@ def _examples(study: Study, cell: Cell | None, files: set[str]) -> dict[str, Any
 
 def _figure(study: Study, figure: Any) -> dict[str, Any]:
     stem, shown = study.path(layout.FIGURE, figure=figure.name), _links(study, figure)
-    title, subtitle, *notes = (*description(Path(f"{stem}.svg")), "", "")
+    title, subtitle, *notes = (*describe_figure(Path(f"{stem}.svg")), "", "")
     return shown | {"title": title or figure.name, "subtitle": subtitle, "notes": " ".join(notes)}
 
 
@@ -104,22 +106,22 @@ def _table(study: Study, figure: Any) -> dict[str, Any]:
 
 def _links(study: Study, figure: Any) -> dict[str, Any]:
     """A figure's name, caption, files by suffix, and notebook."""
-    stem = within(study, study.path(layout.FIGURE, figure=figure.name))
+    stem = place_in_results(study, study.path(layout.FIGURE, figure=figure.name))
     return {
         "name": figure.name,
-        "caption": plain(caption_in(figure.notebook, study.name)),
+        "caption": plain_caption(caption_in(figure.notebook, study.name)),
         "files": {suffix: f"{stem}.{suffix}" for suffix in KINDS[figure.notebook].suffixes},
-        "notebook": within(study, study.path(layout.NOTEBOOK, figure=figure.name)),
+        "notebook": place_in_results(study, study.path(layout.NOTEBOOK, figure=figure.name)),
     }
 
 
-def plain(caption: str) -> str:
+def plain_caption(caption: str) -> str:
     """A caption without the marks of reStructuredText."""
     text = re.sub(r"`([^`<]+) <[^>]+>`_", r"\1", caption)
     return " ".join(re.sub(r"``|(?<!\w)\*|\*(?!\w)", "", text).split())
 
 
-def description(figure: Path) -> list[str]:
+def describe_figure(figure: Path) -> list[str]:
     """The text of a figure: its title, which is its finding, its subtitle and its notes."""
     with readable(figure, "a figure that render wrote"):
         described = re.search("<dc:description>([^<]+)", read_text(figure))
@@ -128,7 +130,7 @@ def description(figure: Path) -> list[str]:
 
 def _claims(path: str) -> Iterator[tuple[str, list[dict[str, str]]]]:
     """Each paper with its claims in sentences, on the study and on the published numbers."""
-    whole = judging.read(path)
+    whole = judging.read_verdicts(path)
     whole = whole[whole["part"] == judging.WHOLE]
     published = whole[whole["side"] == judging.PUBLISHED].set_index("claim")
     for paper, rows in whole[whole["side"] == judging.STUDY].groupby("paper", sort=False):
@@ -138,8 +140,8 @@ def _claims(path: str) -> Iterator[tuple[str, list[dict[str, str]]]]:
                 {
                     "says": row.says,
                     "verdict": row.verdict,
-                    "here": judging.sentence(row),
-                    "published": judging.sentence(published.loc[row.claim], short=True),
+                    "here": judging.sentence_of_verdict(row),
+                    "published": judging.sentence_of_verdict(published.loc[row.claim], short=True),
                 }
                 for row in rows.itertuples()
             ],
@@ -193,9 +195,9 @@ class Chart(NamedTuple):
     ticks: Sequence[tuple[float, str]]
 
 
-def chart(study: Measured) -> Chart:
+def first_chart(study: Measured) -> Chart:
     """The page's first figure. A source that the main task lacks comes from the first task that has it."""
-    spreads = {cell: name for cell, rows in study.cells.items() if (name := what_varies.spread(rows))}
+    spreads = {cell: name for cell, rows in study.cells.items() if (name := what_varies.measure_of_spread(rows))}
     tasks = [cell[:3] for cell in spreads]
     main = max(tasks, key=tasks.count, default=())
     measure = next((name for cell, name in spreads.items() if cell[:3] == main), "")
@@ -220,9 +222,9 @@ def chart(study: Measured) -> Chart:
             cell,
             _called(study, cell),
             "" if cell[:3] == main else _task(study, cell),
-            what_varies.nothing([study.gates.get(cell)])
+            what_varies.nothing_text([study.gates.get(cell)])
             if cell.variant == CONTROL
-            else what_varies.changes([row], shares=measure == CHURN),
+            else what_varies.changes_text([row], shares=measure == CHURN),
             f"{row.runs} run{'s'[: row.runs != 1]}" + (f" of {draws} seeds" if (draws := _draws(study, cell)) else ""),
             row.value,
             tuple(map(place, row[:3])),
@@ -234,7 +236,7 @@ def chart(study: Measured) -> Chart:
     return Chart(measure, _task(study, main) if main else "", sources, ticks)
 
 
-def sentence(study: Measured, shown: Chart) -> str:
+def first_sentence(study: Measured, shown: Chart) -> str:
     """A sentence on the change where most sources vary, and where no source varies."""
     if not study.cells:
         return "No cell has been measured yet."
@@ -288,7 +290,7 @@ def write_report(study: Input, shows: Inputs, *, out: TimedOutput) -> None:
     for file in shows:
         require_small(file)
     with replacing(out) as scratch:
-        command = program.python("snakemake", "figures", "--snakefile", str(program.snakefile()))
+        command = program.python_command("snakemake", "figures", "--snakefile", str(program.path_of_snakefile()))
         options = ["--configfile", study, "--nolock", "--quiet", "--report", str(scratch)]
         done = subprocess.run([*command, *options], capture_output=True, text=True)
         if done.returncode:

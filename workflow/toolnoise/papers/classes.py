@@ -21,20 +21,20 @@ from scipy import stats
 from toolnoise.base.metric_files import of_label
 from toolnoise.figures import selection
 from toolnoise.figures.findings import EVERY
-from toolnoise.stats.significance import holm
+from toolnoise.stats.significance import holm_pvalues
 
 LEVEL = 0.05
 NULL = "accuracy_sd_ratio_difficulty_null"
 TOGETHER = "all labels"
 
 
-def judged(
+def judge_classes(
     stability: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
 ) -> pd.DataFrame:
     """A row per variant and class: its SD with interval, the expected SDs, whether it is `above` and how `unlike`."""
 
     def of(metric: str, part: str = "class") -> pd.DataFrame:
-        return selection.select(stability, paths, metric, hardware, tasks, part)
+        return selection.select_rows(stability, paths, metric, hardware, tasks, part)
 
     by_class = ["variant", "group"]
     columns = {"value": "null", "ci_low": "null_low", "ci_high": "null_high"}
@@ -45,19 +45,19 @@ def judged(
         rows = rows.merge(of(metric, "all")[["variant", "value"]].rename(columns={"value": name}), on="variant")
     rows["independent"] = rows["null"] * rows["whole_independent"]
     rows["alike_low"], rows["alike_high"] = rows["null_low"] * rows["whole"], rows["null_high"] * rows["whole"]
-    free = [selection.freedom(runs, draws) for runs, draws in zip(rows["n_runs"], rows["n_draws"], strict=True)]
+    free = [selection.freedom_of_sd(runs, draws) for runs, draws in zip(rows["n_runs"], rows["n_draws"], strict=True)]
     squares = (rows["value"] / rows["independent"].where(rows["independent"] > 0)) ** 2
     rows["above"] = (
         pd.Series(stats.chi2.sf(squares * free, free), rows.index)
         .groupby(rows["variant"])
-        .transform(lambda pvalues: holm(pvalues.to_numpy()))
+        .transform(lambda pvalues: holm_pvalues(pvalues.to_numpy()))
         < LEVEL
     )
-    rows["unlike"] = unlike(rows)
+    rows["unlike"] = unlike_null(rows)
     return rows
 
 
-def unlike(rows: pd.DataFrame) -> np.ndarray:
+def unlike_null(rows: pd.DataFrame) -> np.ndarray:
     """Whether each `ratio` is noisier or steadier than its null, or neither, from its adjusted `pvalue`.
 
     Over several draws the p-value is that of the most extreme draw, and the range is that of the mean over draws: both
@@ -68,7 +68,7 @@ def unlike(rows: pd.DataFrame) -> np.ndarray:
     return np.where(outside & (rows["pvalue"] < LEVEL), word, "")
 
 
-def ranges(runs: pd.DataFrame) -> pd.DataFrame:
+def accuracy_ranges(runs: pd.DataFrame) -> pd.DataFrame:
     """The lowest and highest accuracy of a run by class and on all, under the first variant in which everything varies.
 
     `runs` are rows of accuracy of one tooling and task.
@@ -76,7 +76,7 @@ def ranges(runs: pd.DataFrame) -> pd.DataFrame:
     spread = runs[runs["metric"] == "accuracy"].groupby(["variant", "group"], sort=False)["value"]
     extremes = spread.agg(low="min", high="max", runs="count").reset_index()
     varying = extremes.groupby("variant", sort=False).filter(lambda rows: (rows["high"] > rows["low"]).any())
-    variants = selection.unique(varying["variant"])
+    variants = selection.in_order(varying["variant"])
     first = next((name for name in (*EVERY, *variants) if name in variants), "")
     return varying[varying["variant"] == first]
 
@@ -112,7 +112,7 @@ def of_groups(judged: pd.DataFrame) -> str:
     return "No sub-group is consistently noisier or steadier than size explains"
 
 
-def apart(
+def split_by_label(
     table: pd.DataFrame, tasks: Sequence[Sequence[str]], label_of: Mapping[str, str]
 ) -> tuple[pd.DataFrame, list[list[str]]]:
     """A table and tasks, with each data set of `label_of` as two: one of its label, and one of all labels together.

@@ -22,9 +22,9 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Output, TrainedRuns
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
-from toolnoise.base.noise_sources import ALGORITHMIC, replicate
-from toolnoise.formulas.weights import paired_l2, relative_distances, unit
-from toolnoise.stats.estimates import Estimate, mean_t, wilson
+from toolnoise.base.noise_sources import ALGORITHMIC, replicate_of
+from toolnoise.formulas.weights import paired_l2, relative_distances, unit_vectors
+from toolnoise.stats.estimates import Estimate, mean_t, wilson_interval
 from toolnoise.study import runs
 from toolnoise.study.cells import Cell
 from toolnoise.study.runs import Run
@@ -45,7 +45,7 @@ class Course(NamedTuple):
     distances: dict[str, np.ndarray]
 
 
-def course(
+def course_of_runs(
     first: Mapping[int, Mapping[str, np.ndarray]], other: Mapping[int, Mapping[str, np.ndarray]], trained: Sequence[str]
 ) -> Course:
     """The course of two runs, from the tensors and the `logits` that each recorded, by step."""
@@ -54,7 +54,7 @@ def course(
     for place, step in enumerate(first):
         vectors = [_vector(run[step], trained) for run in (first, other)]
         logits = [run[step]["logits"] for run in (first, other)]
-        apart["l2_unit"][place] = paired_l2(*(unit(vector[np.newaxis]) for vector in vectors))[0]
+        apart["l2_unit"][place] = paired_l2(*(unit_vectors(vector[np.newaxis]) for vector in vectors))[0]
         apart["movement"][place] = _relative(*(vector - start for vector, start in zip(vectors, starts, strict=True)))
         apart["logits"][place] = _relative(*logits)
         apart[CHURN][place] = np.mean(logits[0].argmax(axis=1) != logits[1].argmax(axis=1))
@@ -67,7 +67,7 @@ def mean_course(courses: Sequence[Course]) -> Course:
     return Course(courses[0].steps, mean)
 
 
-def levels(courses: Sequence[Course], examples: int) -> Iterator[tuple[int, str, Estimate, int]]:
+def levels_by_step(courses: Sequence[Course], examples: int) -> Iterator[tuple[int, str, Estimate, int]]:
     """The distances of a cell after each step, over its starts, each with its number of starts.
 
     A start has parted once a recorded logit has differed: a moved bit may be rounded away, or reach no output.
@@ -75,7 +75,7 @@ def levels(courses: Sequence[Course], examples: int) -> Iterator[tuple[int, str,
     rate_step = 1 / examples if any(curve.distances["logits"].any() for curve in courses) else np.nan
     for place, step in enumerate(courses[0].steps):
         apart = [curve for curve in courses if curve.distances["logits"][: place + 1].any()]
-        yield int(step), "parted", wilson(len(apart), len(courses)), len(courses)
+        yield int(step), "parted", wilson_interval(len(apart), len(courses)), len(courses)
         for name in DISTANCES:
             yield int(step), name, *_geometric([curve.distances[name][place] for curve in apart])
         churns = np.array([curve.distances[CHURN][place] for curve in courses])
@@ -117,16 +117,16 @@ def measure(
         names = *cell, reference.hardware, reference.variant
         rows += [
             (*names, step, metric, "all", *estimate, count, len(starts) - len(courses))
-            for step, metric, estimate, count in levels(courses, examples)
+            for step, metric, estimate, count in levels_by_step(courses, examples)
         ]
-    metric_files.write(out, GROWTH, rows)
+    metric_files.write_metrics(out, GROWTH, rows)
 
 
 def _by_cell(records: list[str]) -> dict[Cell, Starts]:
     by_cell: dict[Cell, Starts] = {}
     for record in records:
-        run = runs.read(record)
-        start = tuple(replicate(source, run.spec) for source in ALGORITHMIC)
+        run = runs.read_run(record)
+        start = tuple(replicate_of(source, run.spec) for source in ALGORITHMIC)
         by_cell.setdefault(Cell.of(run.spec), {}).setdefault(start, []).append(run)
     return by_cell
 
@@ -157,4 +157,4 @@ def _course(first: Run, other: Run) -> Course:
                 if not np.isfinite(tensor).all():
                     what = f"found numbers that are not finite after step {step}"
                     raise BadInput(run.folder / "weights.npz", name, what, "finite ones, as a run that finished has")
-    return course(*recorded, first.record["trainable"])
+    return course_of_runs(*recorded, first.record["trainable"])

@@ -7,14 +7,14 @@ its recipes, models and toolings, with the variants that vary it.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from toolnoise.datasets.sources import checksums, keeps_originals
+from toolnoise.datasets.sources import checksums_of, keeps_originals
 from toolnoise.study import config
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import labels_shown
-from toolnoise.study.expected import synthetic
+from toolnoise.study.expected import synthetic_datasets
 from toolnoise.study.figure_kinds import FIGURES, KINDS
 from toolnoise.study.study import Figure, Study
-from toolnoise.study.variants import variant
+from toolnoise.study.variants import variant_named
 
 Task = tuple[str, str]
 Uses = list[tuple[str, list[str]]]
@@ -40,7 +40,7 @@ def recipe_differences(model: str, dataset: str, recipe: dict[str, Any]) -> list
     not agree. The published numbers come from the code, so the text's recipe is a difference, too, if the code has
     another.
     """
-    recipes = config.registered("recipes")
+    recipes = config.registry_entries("recipes")
     text, code = (recipes.get(config.recipe_for(family, model, dataset, recipes)) for family in ("paper", "authors"))
     if text is None or code is None:
         return []
@@ -51,18 +51,18 @@ def recipe_differences(model: str, dataset: str, recipe: dict[str, Any]) -> list
     return changed
 
 
-def accelerators(study: Study, figure: Figure) -> dict[str, str]:
+def accelerators_of(study: Study, figure: Figure) -> dict[str, str]:
     """The kind of accelerator of each tooling that a figure shows."""
     return {name: study.tooling(name)["accelerator"] for name in figure.hardware}
 
 
-def differences(study: Study, figure: Figure) -> dict[str, list[str]]:
+def differences_of_recipes(study: Study, figure: Figure) -> dict[str, list[str]]:
     """How the recipe of each task differs from the paper's, in words."""
     recipes = {task: study.config["recipes"][study.recipe_of[task]] for task in figure.tasks if task in study.recipe_of}
     return {"/".join(task): recipe_differences(*task, recipe) for task, recipe in recipes.items()}
 
 
-def sources(study: Study, figure: Figure) -> list[list[Any]]:
+def sources_shown(study: Study, figure: Figure) -> list[list[Any]]:
     """The sources of noise of the cells that a figure shows, with their uses and the variants that let them vary."""
     shown = [cell for cell in study.cells if figure.shows(cell)]
     used = sources_of(study.config, study.recipe_of, shown)
@@ -71,12 +71,14 @@ def sources(study: Study, figure: Figure) -> list[list[Any]]:
 
 def class_names(entry: dict[str, Any], registry: dict[str, Any]) -> list[str]:
     """The names by label; empty if only the data have them, or if they are numbers."""
-    return list(next((names for name, names in NAMES.items() if checksums(registry[name]) == checksums(entry)), ()))
+    return list(
+        next((names for name, names in NAMES.items() if checksums_of(registry[name]) == checksums_of(entry)), ())
+    )
 
 
 def names_of_classes(study: Study, figure: Figure) -> dict[str, list[str]]:
     """The names of the classes of each data set that a figure shows."""
-    registry, entries = config.registered("datasets"), study.config["datasets"]
+    registry, entries = config.registry_entries("datasets"), study.config["datasets"]
     return {dataset: class_names(entries[dataset], registry) for _, dataset in figure.tasks}
 
 
@@ -92,7 +94,7 @@ def sources_of(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: 
     """The sources of these cells of networks that are built here; data and one bit only if a variant varies them."""
     recipes = {task: config["recipes"][name] for task, name in recipe_of.items()}
     tasks = list(dict.fromkeys(cell.task for cell in cells))
-    varied = {name: [cell for cell in cells if name in variant(cell.variant).varying] for name in ORDER}
+    varied = {name: [cell for cell in cells if name in variant_named(cell.variant).varying] for name in ORDER}
     uses = {
         "init": [("the weights of every network", [])],
         "augment": _grouped(
@@ -137,7 +139,7 @@ def _of_toolings(config: Mapping[str, Any], cells: Iterable[Cell]) -> Uses:
 
 
 def _moves(cells: Iterable[Cell]) -> Uses:
-    after = sorted({variant(cell.variant).bit_after for cell in cells})
+    after = sorted({variant_named(cell.variant).bit_after for cell in cells})
     return [(f"after epoch {epoch}" if epoch else "before the first epoch", []) for epoch in after]
 
 
@@ -165,13 +167,13 @@ TAKEN = {
     ),
     "label_of": lambda study, figure: labels_shown(study.config["datasets"], (name for _, name in figure.tasks)),
     "class_names": names_of_classes,
-    "accelerators": accelerators,
-    "differences": differences,
-    "sources": sources,
+    "accelerators": accelerators_of,
+    "differences": differences_of_recipes,
+    "sources": sources_shown,
 }
 
 
-def values(study: Study, figure: Figure) -> dict[str, Any]:
+def notebook_values(study: Study, figure: Figure) -> dict[str, Any]:
     """The values that a notebook gets besides metric files."""
     kind = KINDS[figure.notebook]
     taken = {name: TAKEN[name](study, figure) for name in kind.takes}
@@ -181,6 +183,6 @@ def values(study: Study, figure: Figure) -> dict[str, Any]:
         "hardware": list(figure.hardware),
         "tasks": [list(task) for task in figure.tasks],
         "emulated": list(study.emulated()),
-        **synthetic(study, (dataset for _, dataset in figure.tasks)),
+        **synthetic_datasets(study, (dataset for _, dataset in figure.tasks)),
         **{name: value for name, value in taken.items() if value is not None},
     }

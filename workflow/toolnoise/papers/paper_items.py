@@ -55,7 +55,7 @@ def of_target(
     chosen = by_target(figures)[target]
     if "only" in written:
         rest = {key: value for key, value in written.items() if key != "only"}
-        whole = by_target(grid.build(config.resolve(rest, file), file).figures)[target]
+        whole = by_target(grid.build_study(config.resolve(rest, file), file).figures)[target]
         toolings = list(dict.fromkeys(name for figure in whole for name in figure.hardware))
         missing = [name for name in toolings if not any(name in figure.hardware for figure in chosen)]
         if missing and not chosen:

@@ -18,7 +18,7 @@ from toolnoise.base.metric_files import part_of
 from toolnoise.formulas.declared import METRICS
 from toolnoise.stats.estimates import TAIL, Estimate
 from toolnoise.study.published import ACCELERATOR, LARGEST, OVERHEAD_AT, SCALES, SMALLEST, Number
-from toolnoise.study.variants import variant
+from toolnoise.study.variants import variant_named
 
 
 class Conditions(NamedTuple):
@@ -119,7 +119,7 @@ def _compared(
 
 def _differences(number: Number, conditions: Conditions, hardware: str, ran: str) -> list[str]:
     device = [f"device ({hardware})"] if hardware != number.hardware else []
-    emulated = ["emulated"] if hardware in conditions.emulated and ran and "impl" in variant(ran).varying else []
+    emulated = ["emulated"] if hardware in conditions.emulated and ran and "impl" in variant_named(ran).varying else []
     return [*device, *conditions.differences.get(f"{number.model}/{number.dataset}", ()), *emulated]
 
 

@@ -21,11 +21,11 @@ from toolnoise.dumps.stacks import read_stack, require_logits
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import accuracies, cross_entropies, predictions
 from toolnoise.formulas.churn import churn
-from toolnoise.formulas.declared import bounded
+from toolnoise.formulas.declared import within_range
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
 from toolnoise.formulas.groups import spread_rows
-from toolnoise.formulas.stability import diversity
-from toolnoise.measures.reading import counts, predictions_of
+from toolnoise.formulas.stability import diversity_rows
+from toolnoise.measures.reading import count_finished, predictions_of
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
 from toolnoise.stats.jackknife import (
     Pairs,
@@ -96,7 +96,7 @@ class Measured(NamedTuple):
             *spread_rows("cross_entropy", "all", self.cross_entropies),
             *((metric, "all", estimate) for metric, estimate in estimates),
         ]
-        return bounded(rows)
+        return within_range(rows)
 
 
 def measure_runs(logits: np.ndarray, labels: np.ndarray) -> Measured:
@@ -108,7 +108,7 @@ def measure_runs(logits: np.ndarray, labels: np.ndarray) -> Measured:
         accuracies(predicted, labels),
         cross_entropies(logits, labels),
         churn(predicted),
-        *diversity(logits, labels),
+        *diversity_rows(logits, labels),
     )
 
 
@@ -117,7 +117,7 @@ def variability_reduction(single: Mapping[str, Any], remedied: Mapping[str, Any]
     return sum(1 - _distance(remedied, name) / _distance(single, name) for name in MEASURES) / len(MEASURES)
 
 
-def reduction(single: Measured, remedied: Measured, *, same_runs: bool) -> Estimate:
+def noise_reduction(single: Measured, remedied: Measured, *, same_runs: bool) -> Estimate:
     """The reduction with its interval by the jackknife over runs.
 
     If the remedy uses the very runs that `single` measures, both leave out the same run together. Other runs are an
@@ -199,6 +199,8 @@ def measure(
     for name, measured in by_remedy.items():
         rows += [(name, *row) for row in measured.rows()]
         if measured is not before:
-            reduced = reduction(before, measured, same_runs=not single)
+            reduced = noise_reduction(before, measured, same_runs=not single)
             rows.append((name, "variability_reduction", "all", reduced))
-    metric_files.write(out, REMEDIES, [(*cell, *names, *estimate, *counts(finished)) for *names, estimate in rows])
+    metric_files.write_metrics(
+        out, REMEDIES, [(*cell, *names, *estimate, *count_finished(finished)) for *names, estimate in rows]
+    )

@@ -18,7 +18,7 @@ from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.dumps.prediction_dump import Predictor
 from toolnoise.study import runs
-from toolnoise.study.remedies import PLAIN, Remedy, View, remedy
+from toolnoise.study.remedies import PLAIN, Remedy, View, remedy_named
 
 # A multiple of every engine's batch: each image is computed in the same batch as in the ordinary dump.
 PART = 1024
@@ -38,9 +38,9 @@ def dump(
     Return the observed machine.
     """
     timings = Timings()
-    cell = [runs.read(record) for record in records]
+    cell = [runs.read_run(record) for record in records]
     network = prediction_dump.build(spec, data, timings)
-    test, wanted = network.dataset.test, [remedy(name) for name in remedies]
+    test, wanted = network.dataset.test, [remedy_named(name) for name in remedies]
     shape = (len(wanted), len(cell), len(test.labels), len(network.dataset.classes))
     at_once = max(1, PART // test.units)
     with (
@@ -56,7 +56,7 @@ def dump(
                 beyond = part.beyond(spec.recipe)
                 here[...] = np.nan if run.diverged else _averages(network, run, snapshots, part, beyond, wanted)
                 shown.update(len(part))
-    about = prediction_dump.about(spec, cell, shape, network.observed, timings)
+    about = prediction_dump.index_of_dump(spec, cell, shape, network.observed, timings)
     files.write_json(index, about | {"remedies": remedies})
     return network.observed
 

@@ -20,7 +20,7 @@ from toolnoise.base.files import readable
 from toolnoise.comparison import arms, known_names, label_files
 from toolnoise.comparison.arms import PREDICTIONS, RIGHTS, Arm
 from toolnoise.comparison.metric_layouts import is_index
-from toolnoise.comparison.naming import listed, plain, require_one_scale_of_shares
+from toolnoise.comparison.naming import list_text, plain_words, require_one_scale_of_shares
 from toolnoise.formulas import outcome_files, outputs
 from toolnoise.formulas.outcomes import CLASSES, LEFT, LOGITS, LOSSES, METRIC, VALUES
 from toolnoise.formulas.outcomes import LABELS as MANY
@@ -60,7 +60,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, numbers_a
 
     Return a report for a person.
     """
-    config.complete(name, config.schema()["$defs"]["name"], "command line: --name")
+    config.complete_and_check(name, config.study_schema()["$defs"]["name"], "command line: --name")
     study, folder = Path(f"{name}.yaml"), Path("adopted") / name
     for path in (study, folder):
         if path.exists():
@@ -144,14 +144,14 @@ def _in_table(path: str, columns: Columns) -> Iterator[ExistingRun]:
 def _require_runs(path: str, header: Sequence[str], lines: list[dict[str, str]], columns: Columns) -> None:
     """Refuse lines that are not runs of their arms, and arms or seeds in a column of another name."""
     free = [name for name in header if name not in (columns.arm, columns.seed, FILE, LABELS, *columns.metrics)]
-    called = {name: plain(name) for name in free}
+    called = {name: plain_words(name) for name in free}
     several = [name for name in free if len({line[name] for line in lines}) > 1]
     for option, column, likely in (
         ("--arm-column", columns.arm, [name for name in several if called[name] in known_names.ARMS]),
         ("--seed-column", columns.seed, [name for name in free if called[name] in known_names.SEEDS]),
     ):
         if column not in header and likely:
-            allowed = f"one of these: {listed(likely)}; or a table without them"
+            allowed = f"one of these: {list_text(likely)}; or a table without them"
             raise BadInput(path, option, f"missing, and no column is named {column}", allowed)
     arms = [line.get(columns.arm) for line in lines]
     seeds = any(line.get(columns.seed) for line in lines)
@@ -169,7 +169,7 @@ def _require_runs(path: str, header: Sequence[str], lines: list[dict[str, str]],
     words |= {name: known_names.UNFINISHED - {""} for name in free if called[name] in known_names.STATES}
     for number, line in enumerate(lines, 2):
         for name, wrong in words.items():
-            if plain(line[name]) in wrong and not any(map(str.isdigit, line[name])):
+            if plain_words(line[name]) in wrong and not any(map(str.isdigit, line[name])):
                 raise BadInput(f"{path}: line {number}", name, f"found {line[name]!r}", "a finished run in each line")
 
 
@@ -219,7 +219,7 @@ def _outcome(
     if not source:
         raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
     if numbers_as == VALUES:
-        truth = label_files.numbers(source)
+        truth = label_files.read_numbers(source)
         values = arms.read_file(run.file, VALUES, truth)
         _require_one(run, values.runs)
         arms.require_comparable([*first, values])
@@ -227,7 +227,7 @@ def _outcome(
             first.append(values)
         predicted, true = (part.reshape(truth.shape) for part in (values.answers, truth.answers))
         return VALUES, {LEFT[VALUES].file: predicted, outcome_files.LABELS: true}
-    labels = label_files.read(source)
+    labels = label_files.read_labels(source)
     if labels.codes is not None:
         raise BadInput(source, "", "found texts as labels", "whole numbers, by which a study knows its classes")
     read = arms.read_file(run.file, PREDICTIONS, labels)
@@ -243,7 +243,7 @@ def _outcome(
     if read.scores is None:
         return CLASSES, {LEFT[CLASSES].file: read.answers[0], outcome_files.LABELS: labels.answers}
     scores = read.scores[0]
-    kind = outputs.kind(scores)
+    kind = outputs.kind_of_scores(scores)
     if kind == "neither":
         what = "found scores that are neither logits nor probabilities that sum to 1"
         raise BadInput(run.file, "", what, "one of these, or predicted classes")
@@ -293,7 +293,7 @@ def _study(name: str, folder: Path, seeds: dict[str, list[int]], kind: str) -> s
         "# Each arm is a model. `algo_impl` says that anything may differ between its runs; if you know better, name\n"
         "# another variant, such as init for runs that differ by their initial weights alone.\n"
     )
-    return head + strict_yaml.dump({"study": name, "models": models, "grid": blocks})
+    return head + strict_yaml.dump_yaml({"study": name, "models": models, "grid": blocks})
 
 
 def _seed(text: str | None, where: str) -> int | None:

@@ -68,7 +68,9 @@ def write(kind: str | None) -> str:
         raise BadInput("command line", "KIND", f"found {kind!r}", f"allowed: {', '.join(KINDS)}")
     if Path(FILE).exists():
         raise BadInput(FILE, "", "exists already, and nothing is written over it", "toolnoise run, or another folder")
-    texts = [text for path in sorted(Path().glob("*.py")) for text in program_text.sources([path.name], Path())[:1]]
+    texts = [
+        text for path in sorted(Path().glob("*.py")) for text in program_text.program_files([path.name], Path())[:1]
+    ]
     builders, programs = list(_builders(texts)), [program for program in map(_program, texts) if program.sources]
     kind = kind or ("builder" if builders else "command")
     summary, values = _of_builders(builders) if kind == "builder" else _of_program(programs)
@@ -109,7 +111,7 @@ class Interpreter(NamedTuple):
 def _interpreter(program: str) -> Interpreter:
     """The Python that a person starts here, with the packages that a program imports and it lacks."""
     command = shutil.which("python") or shutil.which("python3") or sys.executable
-    imported = program_text.imported(program_text.sources([program], Path())[:1])
+    imported = program_text.imported_modules(program_text.program_files([program], Path())[:1])
     wanted = [name for name in PACKAGES if name in imported]
     # Looking for a package does not run it.
     code = (
@@ -188,7 +190,7 @@ def _is_data(path: Path) -> bool:
 def _builders(texts: Iterable[SourceFile]) -> Iterator[str]:
     """Every function that takes a shape and a number of classes and returns a Keras model, as module:function."""
     for text in texts:
-        if not {"keras", "tensorflow"} & program_text.imported([text]):
+        if not {"keras", "tensorflow"} & program_text.imported_modules([text]):
             continue
         for node in text.tree.body:
             if isinstance(node, ast.FunctionDef) and _takes_two(node.args) and _returns_model(node):
@@ -219,7 +221,7 @@ def _is_model(value: ast.expr | None) -> bool:
 
 
 def _program(text: SourceFile) -> Program:
-    words = {program_text.canonical(option): option for option in program_text.options_of([text])}
+    words = {program_text.canonical_option(option): option for option in program_text.options_of([text])}
     options = {name: words[next(filter(words.get, known))] for name, known in OPTIONS.items() if words.keys() & known}
     read = program_text.seeds_read([text])
     sources = tuple(source for source in ALGORITHMIC if source in options or source in read)
@@ -230,6 +232,6 @@ def _name(text: str) -> str:
     """A text as a name in a study, in YAML: quoted if YAML would read it as something else."""
     name = re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-_+")[:64] or "mine"
     try:
-        return name if strict_yaml.load(name) == name else json.dumps(name)
+        return name if strict_yaml.load_yaml(name) == name else json.dumps(name)
     except ValueError:
         return json.dumps(name)

@@ -52,7 +52,7 @@ def read_left_arrays(run: Run) -> dict[str, np.ndarray]:
 
 def write_labels(dataset: str, record: RunRecord, *, out: Output) -> None:  # noqa: ARG001 (the name is in the paths)
     """Write the labels, classes and sub-groups of one run as the data set of all; a metric alone has none of them."""
-    run = runs.read(record)
+    run = runs.read_run(record)
     left, kind = read_left_arrays(run), LEFT[run.spec.model.outcome]
     labels = _given(left)
     stored = {"test_labels": labels}

@@ -13,7 +13,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.job import Input, Output, Timings, TrainedRuns
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
-from toolnoise.dumps.prediction_dump import about
+from toolnoise.dumps.prediction_dump import index_of_dump
 from toolnoise.formulas import outcomes, outputs
 from toolnoise.formulas.outcomes import LEFT, unit_scores
 from toolnoise.programs import left_arrays as left_by
@@ -25,8 +25,8 @@ def dump(spec: Spec, data: Input, records: TrainedRuns, *, logits: Output, index
 
     Return the observed machine.
     """
-    kind, labels = spec.model.outcome, prepared.targets(data)["test_labels"]
-    cell = [runs.read(record) for record in records]
+    kind, labels = spec.model.outcome, prepared.targets_of_test(data)["test_labels"]
+    cell = [runs.read_run(record) for record in records]
     names, layers, padded = [], [], None
     for run in cell:
         left = left_by.read_left_arrays(run)
@@ -43,9 +43,9 @@ def dump(spec: Spec, data: Input, records: TrainedRuns, *, logits: Output, index
         layers.append(layer)
     stack = np.stack(layers)
     arrays.write_npy(logits, stack)
-    observed = environment.machine()
-    entry = about(spec, cell, stack.shape, observed, Timings())
-    segments = {} if padded is None else {"lengths": outputs.lengths(np.where(padded, np.nan, 0)).tolist()}
+    observed = environment.describe_machine()
+    entry = index_of_dump(spec, cell, stack.shape, observed, Timings())
+    segments = {} if padded is None else {"lengths": outputs.segment_lengths(np.where(padded, np.nan, 0)).tolist()}
     files.write_json(index, entry | {"outcome": kind, "metrics": names} | segments)
     return observed
 

@@ -20,19 +20,19 @@ DIGESTS = ("weights_sha256", "tensors_sha256")
 
 def check(cell: PlaceNames, command: str, records: WholeRuns, *, out: Output) -> None:
     """Write the gate's verdict on a control cell, or fail with one line after a page of reasons."""
-    replicates = [runs.read(record) for record in records]
+    replicates = [runs.read_run(record) for record in records]
     first, *others = map(outcome_of, replicates)
     for run, other in zip(replicates[1:], others, strict=True):
-        difference = differences.between(first, other)
+        difference = differences.find_differences(first, other)
         if difference.files:
-            words = command_words.words(command)
-            why = diagnosis.unobserved(program_text.sources(words, Path()), words)
-            print("\n".join(diagnosis.different(difference, why)), flush=True)
+            words = command_words.split_command(command)
+            why = diagnosis.signs_of_unobserved(program_text.program_files(words, Path()), words)
+            print("\n".join(diagnosis.explain_difference(difference, why)), flush=True)
             what = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
             wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"
             raise BadInput("/".join(cell), f"seeds {replicates[0].seed} and {run.seed}", what, wanted)
     weights = replicates[0].history()[-1]["weights_sha256"]
-    files.write_json(out, control_gate.passed(cell, [run.seed for run in replicates], weights))
+    files.write_json(out, control_gate.passing_verdict(cell, [run.seed for run in replicates], weights))
 
 
 def outcome_of(run: Run) -> Outcome:

@@ -19,12 +19,12 @@ from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import Row, outcomes
-from toolnoise.formulas.declared import ANY, METRICS, Metric, bounded, spread
-from toolnoise.formulas.equal_runs import bit_equal, equality
+from toolnoise.formulas.declared import ANY, METRICS, Metric, declare_spread, within_range
+from toolnoise.formulas.equal_runs import bit_equal, equality_row
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.per_run import RUNS, Values
-from toolnoise.formulas.stability import STABILITY, distances
-from toolnoise.formulas.weights import Apart, apart
+from toolnoise.formulas.stability import STABILITY, distance_rows
+from toolnoise.formulas.weights import Apart, weight_distances
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
@@ -98,7 +98,7 @@ def measure(
 ) -> None:
     """Write the measures of one cell from what else its runs left."""
     if outcome == outcomes.CLASSES:
-        rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
+        rows = noise.measure_runs(cell, study_seed, *predictions_of(data, logits, index), records)
     else:
         dump = stacks.read_predictions(logits, index)
         vectors = TrainedVectors(finished_runs(records, dump))
@@ -106,8 +106,8 @@ def measure(
             rows = _of_numbers(cell, MEASURED[outcome](dump, data, index), dump, vectors)
         else:
             rows = _of_metrics(cell, dump, _names(index, dump), vectors)
-    metric_files.write(out, STABILITY, rows.stability)
-    metric_files.write(out_runs, RUNS, rows.runs)
+    metric_files.write_metrics(out, STABILITY, rows.stability)
+    metric_files.write_metrics(out_runs, RUNS, rows.runs)
 
 
 def _of_numbers(cell: Sequence[str], measured: Measured, dump: Predictions, vectors: TrainedVectors) -> Noise:
@@ -120,14 +120,14 @@ def _of_numbers(cell: Sequence[str], measured: Measured, dump: Predictions, vect
     ]
 
     def of_draw(chosen: np.ndarray, weights: Apart) -> list[Row]:
-        return stability(of_runs, noise.some_of(stack, chosen), groups, weights)
+        return stability_of_numbers(of_runs, noise.some_of(stack, chosen), groups, weights)
 
     return _rows(cell, dump, vectors, of_draw, run_values)
 
 
 def _values(dump: Predictions, data: str | Path, index: str | Path) -> Measured:  # noqa: ARG001 (as of losses)
     """How values are measured; each of several columns is a group, too."""
-    stored = prepared.targets(data)
+    stored = prepared.targets_of_test(data)
     labels = stored["test_labels"].astype(np.float64)
     if dump.logits.shape[1] != labels.size:
         raise BadInput(data, "test_labels", f"found {labels.size}", f"the {dump.logits.shape[1]} values of the dump")
@@ -139,10 +139,12 @@ def _values(dump: Predictions, data: str | Path, index: str | Path) -> Measured:
 
 
 def _losses(dump: Predictions, data: str | Path, index: str | Path) -> Measured:
-    lengths = shapes.read(index, {"lengths": [shapes.POSITIVE]}, "the index that dump-outcomes wrote")["lengths"]
+    lengths = shapes.read_json_of_shape(index, {"lengths": [shapes.POSITIVE]}, "the index that dump-outcomes wrote")[
+        "lengths"
+    ]
     if sum(lengths) != dump.logits.shape[1]:
         raise BadInput(index, "lengths", f"found {sum(lengths)} tokens", f"the {dump.logits.shape[1]} of the dump")
-    return Losses(), _groups(prepared.targets(data), np.array(lengths))
+    return Losses(), _groups(prepared.targets_of_test(data), np.array(lengths))
 
 
 # How the numbers of each outcome are measured, and the units of each group.
@@ -157,7 +159,7 @@ def _groups(stored: Mapping[str, np.ndarray], times: np.ndarray) -> dict[str, np
 
 def _names(index: str | Path, dump: Predictions) -> list[str]:
     """The names of the metrics in a dump."""
-    names = shapes.read(index, {"metrics": [TEXT]}, "the index that dump-outcomes wrote")["metrics"]
+    names = shapes.read_json_of_shape(index, {"metrics": [TEXT]}, "the index that dump-outcomes wrote")["metrics"]
     if [len(names)] != list(dump.logits.shape[1:]) or len(set(names)) < len(names):
         raise BadInput(index, "metrics", f"found {len(names)}", "a name of its own for each metric of the dump")
     return names
@@ -177,10 +179,10 @@ def _rows(
     cell: Sequence[str], dump: Predictions, vectors: TrainedVectors, of_draw: Callable, each: Values, *declared: Any
 ) -> Noise:
     """The rows of a cell from those of its draws, and from the values of each run."""
-    together = by_draw.grouped(dump.kept_draws)
-    weights = [apart(vectors.of(chosen)) for chosen in together.groups]
+    together = by_draw.group_by_draw(dump.kept_draws)
+    weights = [weight_distances(vectors.of(chosen)) for chosen in together.groups]
     rows = by_draw.over_draws(list(map(of_draw, together.groups, weights)), *declared)
-    return noise.as_rows(cell, dump, together, rows, each + by_draw.distances(together, weights), [])
+    return noise.as_rows(cell, dump, together, rows, each + by_draw.distances_by_draw(together, weights), [])
 
 
 def pairwise_difference(found: np.ndarray) -> np.ndarray:
@@ -188,9 +190,11 @@ def pairwise_difference(found: np.ndarray) -> np.ndarray:
     return np.array([np.abs(found - run).mean(axis=1) if run.size else np.full(len(found), np.nan) for run in found])
 
 
-def stability(measured: Numbers, numbers: np.ndarray, groups: Mapping[str, np.ndarray], weights: Apart) -> list[Row]:
+def stability_of_numbers(
+    measured: Numbers, numbers: np.ndarray, groups: Mapping[str, np.ndarray], weights: Apart
+) -> list[Row]:
     """Measures and differences of the runs' numbers [S, U], over the units of each group."""
-    rows = [equality(bit_equal(numbers) and weights.equal, len(numbers))]
+    rows = [equality_row(bit_equal(numbers) and weights.equal, len(numbers))]
     for group, member in groups.items():
         chosen = numbers[:, member]
         rows += measured.rows(chosen, member, group)
@@ -200,17 +204,19 @@ def stability(measured: Numbers, numbers: np.ndarray, groups: Mapping[str, np.nd
 
         difference = pairwise_jackknife(*within_blocks(len(chosen), of))
         rows.append(("mean_absolute_difference", group, difference))
-    return bounded([*rows, *distances(weights)])
+    return within_range([*rows, *distance_rows(weights)])
 
 
 def of_metrics(by_name: Mapping[str, np.ndarray], weights: Apart) -> list[Row]:
     """Mean and SD of each metric, by its name, from its value in each run [S]."""
     metrics = np.stack(list(by_name.values()), axis=1)
     rows = [row for name, of_runs in by_name.items() for row in spread_rows(name, "all", of_runs)]
-    rows += [*distances(weights), equality(bit_equal(metrics) and weights.equal, len(metrics))]
-    return bounded(rows, declared_as(by_name))
+    rows += [*distance_rows(weights), equality_row(bit_equal(metrics) and weights.equal, len(metrics))]
+    return within_range(rows, declared_as(by_name))
 
 
 def declared_as(names: Iterable[str]) -> dict[str, Metric]:
     """The declarations of metrics with these names, about which nothing else is known, and of distances."""
-    return dict(METRICS) | {metric: declared for name in names for metric, declared in spread(name, ANY).items()}
+    return dict(METRICS) | {
+        metric: declared for name in names for metric, declared in declare_spread(name, ANY).items()
+    }

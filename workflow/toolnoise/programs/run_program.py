@@ -71,14 +71,20 @@ def train(
     files.write_json(job_file, job)
     observed = _observed(spec)
     variables = launch.variables_of(job, job_file) | observed["variables"] | interpreter_variables(spec.hardware.json)
-    words = command_words.words(model["command"])
+    words = command_words.split_command(model["command"])
     if job["deterministic"] and "deterministic" in model:
-        words += command_words.words(model["deterministic"])
-    secret = command_words.variables(words, f"models.{model['name']}.command")
+        words += command_words.split_command(model["deterministic"])
+    secret = command_words.variables_of(words, f"models.{model['name']}.command")
     limit = model["limit"] * 60 if "limit" in model else None
     environment.forget_numerical()
     with timings.measure("training"):
-        _launch(command_words.filled(words, launch.placeholders_of(job) | secret), variables, folder, limit, secret)
+        _launch(
+            command_words.fill_placeholders(words, launch.placeholders_of(job) | secret),
+            variables,
+            folder,
+            limit,
+            secret,
+        )
     for text in (out / outcome_files.HISTORY, out / outcome_files.METRIC):
         # Checked before it is read: an error would quote it.
         if text.is_file() and text.stat().st_size <= outcome.MOST_TEXT:
@@ -86,7 +92,7 @@ def train(
     left = outcome.read_outcome(out)
     Redaction(secret).require_absent(out, "\n".join([*(left.weights or {}), *left.groups]).encode())
     require_kind(left, model["outcome"])
-    write(left, spec, weights, history, record, observed, timings)
+    write_run(left, spec, weights, history, record, observed, timings)
     shutil.rmtree(out)
     return observed
 
@@ -114,12 +120,12 @@ def _launch(
     log = Path("/proc/self/fd/1")
     if stat.S_ISREG(output.st_mode) and log.exists():
         # Snakemake's log: it can be read while the program runs.
-        launch.run(words, variables, log.readlink(), limit=limit, hidden=secret)
+        launch.run_command(words, variables, log.readlink(), limit=limit, hidden=secret)
         return
     log = folder / LOG
     log.unlink(missing_ok=True)
     try:
-        launch.run(words, variables, log, limit=limit, hidden=secret)
+        launch.run_command(words, variables, log, limit=limit, hidden=secret)
     finally:
         if log.exists():
             print(log.read_text(errors="replace"), end="", flush=True)
@@ -128,10 +134,10 @@ def _launch(
 def _observed(spec: Spec) -> dict[str, Any]:
     """The machine, the packages of the program's interpreter, and the variables set for its libraries."""
     tooling = spec.hardware.json
-    python, packages = _packages(tooling, command_words.words(spec.model.command)[0])
+    python, packages = _packages(tooling, command_words.split_command(spec.model.command)[0])
     listed = "".join(f"{name}=={version}\n" for name, version in packages)
     return {
-        **environment.machine(),
+        **environment.describe_machine(),
         **({"python": python} if python else {}),
         "variables": thread_variables(tooling),
         **({"device": "cpu"} if tooling["accelerator"] == "cpu" else _gpu(tooling)),
@@ -174,7 +180,7 @@ def require_kind(left: Outcome, wanted: str) -> None:
         raise BadInput(left.folder, "outcome", f"the program left {left.kind}", f"{wanted}, as models.*.outcome says")
 
 
-def write(
+def write_run(
     left: Outcome, spec: Spec, weights: str, history: str, record: str, observed: dict[str, Any], timings: Timings
 ) -> None:
     """Write what a program left as the files of a run."""
@@ -236,6 +242,6 @@ def adopt(spec: Spec, *, weights: Output, history: Output, record: Output) -> di
         raise BadInput(folder, "", "no such folder", "what `toolnoise adopt` wrote beside the study")
     left = outcome.read_outcome(folder)
     require_kind(left, spec.model.outcome)
-    observed = {**environment.machine(), "origin": UNKNOWN}
-    write(left, spec, weights, history, record, observed, Timings())
+    observed = {**environment.describe_machine(), "origin": UNKNOWN}
+    write_run(left, spec, weights, history, record, observed, Timings())
     return observed

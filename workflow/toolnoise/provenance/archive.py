@@ -22,7 +22,7 @@ from typing import IO, NamedTuple
 from toolnoise.base import files, scratch
 from toolnoise.base.errors import BadInput, standing_for
 from toolnoise.base.files import readable
-from toolnoise.base.printing import escaped
+from toolnoise.base.printing import make_printable
 from toolnoise.provenance.statements import RESULTS
 
 WANTED = "an archive from toolnoise export"
@@ -77,7 +77,7 @@ def study_in(path: str | Path) -> str:
     with closing(members_of(path)) as members:
         first = next(members, None)
     if first is None or (study := study_of(first.name)) is None:
-        raise BadInput(path, escaped(first.name) if first else "", "belongs to no study", WANTED)
+        raise BadInput(path, make_printable(first.name) if first else "", "belongs to no study", WANTED)
     return study
 
 
@@ -91,10 +91,10 @@ def members_of(path: str | Path) -> Iterator[Member]:
                 about = tarfile.TarInfo.frombuf(header, "utf-8", "strict")
                 if about.type != tarfile.REGTYPE or about.size < 0:
                     found = "a link, a folder, a device or the like"
-                    raise BadInput(path, escaped(about.name), found, "allowed: plain files")
+                    raise BadInput(path, make_printable(about.name), found, "allowed: plain files")
                 yield Member(about.name, about.size, _chunks(tar, about.size, path))
                 if any(_exactly(tar, -about.size % tarfile.BLOCKSIZE, path)):
-                    raise BadInput(path, escaped(about.name), "is followed by bytes outside of any file", WANTED)
+                    raise BadInput(path, make_printable(about.name), "is followed by bytes outside of any file", WANTED)
             rest = _exactly(tar, tarfile.BLOCKSIZE, path) + tar.read(tarfile.RECORDSIZE)
             if len(rest) > tarfile.RECORDSIZE or any(rest):
                 raise BadInput(path, "", "has bytes after its end", WANTED)
@@ -116,7 +116,7 @@ def _exactly(tar: IO[bytes], count: int, path: str | Path) -> bytes:
     return content
 
 
-def pack(path: str | Path, members: Iterable[Member]) -> None:
+def write_archive(path: str | Path, members: Iterable[Member]) -> None:
     """Write an archive, compressed according to its suffix."""
     suffix = next((suffix for suffix in PACKERS if str(path).endswith(suffix)), None)
     if suffix is None:
@@ -148,17 +148,17 @@ def archive_of(path: str | Path) -> Path | None:
 
 
 @contextmanager
-def opened(*paths: str | Path) -> Iterator[list[Path]]:
+def opened_results(*paths: str | Path) -> Iterator[list[Path]]:
     """Yield paths of results; a path of or into an archive becomes a path in its folder, which is unpacked once."""
     packed = [archive_of(path) for path in paths]
     with ExitStack() as stack:
-        roots = {one: stack.enter_context(unpacked(one)) for one in dict.fromkeys(packed) if one}
+        roots = {one: stack.enter_context(unpacked_study(one)) for one in dict.fromkeys(packed) if one}
         of_paths = zip(map(Path, paths), packed, strict=True)
         yield [roots[one] / path.relative_to(one) if one else path for path, one in of_paths]
 
 
 @contextmanager
-def unpacked(packed: Path, within: Path | None = None) -> Iterator[Path]:
+def unpacked_study(packed: Path, within: Path | None = None) -> Iterator[Path]:
     """Yield the folder of an archive's study, unpacked in a scratch folder: `within` a folder, or a temporary one."""
     place = scratch.folder(within) if within else scratch.folder(Path(tempfile.gettempdir()), PREFIX)
     with place as folder:
@@ -175,15 +175,21 @@ def _unpack(packed: Path, place: Path) -> Path:
             own = study_of(member.name)
             study = study or own
             if own is None or own != study:
-                raise BadInput(packed, escaped(member.name), "is not of the study", "results/<study>/... of one study")
+                raise BadInput(
+                    packed, make_printable(member.name), "is not of the study", "results/<study>/... of one study"
+                )
             taken += max(LEAST, member.size)
             files.require_unpacked(packed, "", taken, packed.stat().st_size)
             if member.size > (free := shutil.disk_usage(place).free):
                 found = f"has {member.size} bytes"
-                raise BadInput(packed, escaped(member.name), found, f"{free} are free in {place.parent}: set TMPDIR")
+                raise BadInput(
+                    packed, make_printable(member.name), found, f"{free} are free in {place.parent}: set TMPDIR"
+                )
             path = place / member.name
             if any(one.is_file() for one in (path, *path.parents)):
-                raise BadInput(packed, escaped(member.name), "comes twice, or lies below a file", "each file once")
+                raise BadInput(
+                    packed, make_printable(member.name), "comes twice, or lies below a file", "each file once"
+                )
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
                 file.writelines(member.chunks)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from toolnoise.base.errors import BadInput, as_given, fault_name
 from toolnoise.base.files import open_plain
 from toolnoise.base.printing import counted as number_of
-from toolnoise.base.printing import escaped, size
+from toolnoise.base.printing import make_printable, size_text
 from toolnoise.base.progress import progress
 from toolnoise.provenance import repository
 from toolnoise.provenance.archive import TRAVELS
@@ -190,7 +190,7 @@ def order(tree: Tree, statement: Statement) -> Found:
         is_its = maker and (needed.statement == maker.sha256 or not _may_be_from_elsewhere(statement, maker))
         if is_its and maker.finished > statement.started + CLOCKS:
             yield name, f"{began}{on}, before its input {needed.name} was made"
-    when = repository.committed(statement.commit or "")
+    when = repository.time_of_commit(statement.commit or "")
     if when and statement.started < when - CLOCKS:
         yield name, f"{began}{on}, before its commit was made"
 
@@ -214,7 +214,7 @@ def circles(tree: Tree) -> Found:
 @each
 def code(tree: Tree, statement: Statement) -> Found:
     """Every module, resource and lock file behind a result is here or in its commit, and so are files of packages."""
-    for file, standing in repository.standings(statement, tree.root):
+    for file, standing in repository.standings_of_files(statement, tree.root):
         if standing == UNKNOWN:
             yield statement.name, f"was made by a {file.name} that is neither here nor in its commit"
         elif standing == repository.DENIED:
@@ -229,7 +229,7 @@ def code(tree: Tree, statement: Statement) -> Found:
 @each
 def commit(_tree: Tree, statement: Statement) -> Found:
     """Every result states a commit that is in this repository, and whether the code was as there."""
-    name, here = statement.name, repository.commit()
+    name, here = statement.name, repository.head_commit()
     if statement.changes == UNKNOWN:
         yield name, f"was made by commit {statement.commit or UNKNOWN} with unknown changes"
     elif here is None:
@@ -238,7 +238,7 @@ def commit(_tree: Tree, statement: Statement) -> Found:
         yield name, f"cannot be checked, because git does not answer here ({here.why})"
     elif statement.commit is None:
         yield name, "states no commit"
-    elif repository.committed(statement.commit) is None:
+    elif repository.time_of_commit(statement.commit) is None:
         yield name, f"was made by commit {statement.commit}, which is not in this repository"
     elif statement.changes is not None and not re.fullmatch(r"[0-9a-f]{64}", statement.changes):
         yield name, "states a difference from its commit that is not a digest"
@@ -252,7 +252,7 @@ def lock(_tree: Tree, statement: Statement) -> Found:
         yield statement.name, f"was made in the environment of {', '.join(one.name for one in locks)}"
         return
     for needed in locks:
-        for wrong in repository.unpinned(statement, needed):
+        for wrong in repository.unpinned_packages(statement, needed):
             yield statement.name, f"was made with {wrong}"
 
 
@@ -335,7 +335,7 @@ def _notes(tree: Tree) -> Iterator[str]:
         yield f"{len(tree.left_out)} files were left out of this archive: their digests are stated, they were not read"
     if unlocked := sum(not statement.made_of(LOCK) for statement in tree.statements):
         yield f"{unlocked} statements name no lock file: the versions of a few packages are known, the others are not"
-    if repository.commit() is None:
+    if repository.head_commit() is None:
         yield "this program is not in a repository of its own: commits and changed code were not checked"
     if any(statement.is_signed for statement in tree.statements):
         yield "there are signatures: `--require-signature KEY` checks the root's"
@@ -394,12 +394,15 @@ def as_text(audit: Audit, strict: bool) -> str:
     lines = []
     for one in audit.rules:
         if found := [finding for finding in audit.findings if finding.rule == one.name]:
-            lines += [f"{one.name}: {escaped(finding.artifact)}: {escaped(finding.what)}" for finding in found[:SHOWN]]
+            lines += [
+                f"{one.name}: {make_printable(finding.artifact)}: {make_printable(finding.what)}"
+                for finding in found[:SHOWN]
+            ]
             lines += [f"{one.name}: and {len(found) - SHOWN} more"] * (len(found) > SHOWN)
             lines += [f"  promised: {one.says}", ""]
     if audit.findings:
         lines += ["`toolnoise audit --repair` has Snakemake make damaged and missing files again"]
-    lines += [f"note: {escaped(note)}" for note in audit.notes]
+    lines += [f"note: {make_printable(note)}" for note in audit.notes]
     return "\n".join([*lines, _verdict(audit, strict)])
 
 
@@ -411,7 +414,7 @@ def _verdict(audit: Audit, strict: bool) -> str:
         unrooted = "all that it rests on" if one.is_part else "no root: completeness unknown"
         roots.append(f"root {_root(one)}" if _root(one) else unrooted)
     stale = [f"{len(audit.stale)} results are stale: other code made them"] if audit.stale else []
-    about = ", ".join([f"{len(sizes)} files ({size(sum(sizes))})", *roots, *stale])
+    about = ", ".join([f"{len(sizes)} files ({size_text(sum(sizes))})", *roots, *stale])
     found = f", {number_of(len(audit.findings), 'finding')}" if audit.findings else ""
     return f"{'clean' if audit.is_clean(strict) else 'not clean'}{found}: {about}"
 

@@ -23,7 +23,7 @@ from rocrate.rocrate import ROCrate
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.printing import escaped
+from toolnoise.base.printing import make_printable
 from toolnoise.base.program import path_of
 from toolnoise.provenance import repository, tree
 from toolnoise.provenance.statements import FOLDER, INPUT, PACKAGE, SOURCE, SUFFIX, TYPE, Artifact, Statement
@@ -85,7 +85,7 @@ class Writer:
         about = {"name": f"toolnoise {verb}", "softwareVersion": statement.versions.get("toolnoise", "unknown")}
         tool = self.add(f"#verb/{verb}", "SoftwareApplication", **about)
         told = [self._value(name, value) for name, value in statement.parameters.items()]
-        job = self.action(f"#job/{quote(path)}", f"{verb} {escaped(path)}", tool, statement)
+        job = self.action(f"#job/{quote(path)}", f"{verb} {make_printable(path)}", tool, statement)
         self.link(job, "object", statement.made_of(INPUT, SOURCE, PACKAGE), told)
         self.link(job, "result", statement.outputs)
         if statement.command:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from toolnoise.base.arrays import arrays_that_differ, first_element, read_npy, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, read_text, readable
-from toolnoise.base.printing import aligned, escaped
+from toolnoise.base.printing import align_columns, make_printable
 from toolnoise.base.progress import progress
 from toolnoise.provenance import statements, tree
 from toolnoise.provenance.statements import CODE, COMMIT, INPUT, LOCK, PACKAGE, RESOURCE, SOURCE, Statement
@@ -44,11 +44,13 @@ def made_from(*runs: tuple[Path, dict[str, Any]]) -> Differences:
         root = tree.study_of(folder) or folder
         stated = root / statements.FOLDER / folder.relative_to(root) / f"weights.npz{statements.SUFFIX}"
         of_record = {"spec": record["spec"], "environment": record.get("observed") or {}}
-        known.append(_origins(statements.read(stated)) if stated.exists() else dict.fromkeys(PARTS) | of_record)
+        known.append(
+            _origins(statements.read_statement(stated)) if stated.exists() else dict.fromkeys(PARTS) | of_record
+        )
     return _differences(*known)
 
 
-def merged(pairs: Iterable[Differences]) -> Differences:
+def merge_differences(pairs: Iterable[Differences]) -> Differences:
     """Merge the differences of many pairs: each is listed once, and the places where the jobs ran are omitted."""
     parts: dict[str, dict[str, Any] | None] = dict.fromkeys(PARTS)
     for differing in pairs:
@@ -61,7 +63,9 @@ def merged(pairs: Iterable[Differences]) -> Differences:
 
 def compare_results(folder_a: Path, folder_b: Path, compare_cells: CompareCells) -> dict[str, Any]:
     """The differences between the results in two folders, whose studies are paired by name."""
-    in_a, in_b = ({study.root.name: study for study in tree.load(folder).trees} for folder in (folder_a, folder_b))
+    in_a, in_b = (
+        {study.root.name: study for study in tree.load_results(folder).trees} for folder in (folder_a, folder_b)
+    )
     for folder, trees in ((folder_a, in_a), (folder_b, in_b)):
         if not any(study.files for study in trees.values()):
             raise BadInput(folder, "", "contains no results", "a study's results, or a folder of them")
@@ -82,7 +86,7 @@ def _compare_studies(study_a: Tree, study_b: Tree, compare_cells: CompareCells) 
     found = {}
     with progress("comparing files", len(names), "files") as bar:
         for name in names:
-            found[name] = compare(study_a.root / name, study_b.root / name)
+            found[name] = compare_files(study_a.root / name, study_b.root / name)
             bar.update()
     same = {name for name, first in found.items() if first in ("", TIMES)}
     apart = {
@@ -124,7 +128,7 @@ def _made_from(study_a: Tree, study_b: Tree) -> Differences:
     pairs = [
         (made[0], study_b.producers[path][0]) for path, made in study_a.producers.items() if path in study_b.producers
     ]
-    parts = merged(_differences(*(_origins(made, SOURCE, PACKAGE) for made in pair)) for pair in pairs)
+    parts = merge_differences(_differences(*(_origins(made, SOURCE, PACKAGE) for made in pair)) for pair in pairs)
     paths = [study.root / tree.STUDY_FILE for study in (study_a, study_b)]
     if all(path.is_file() for path in paths):
         parts["spec"] = _rows(*map(read_json, paths))
@@ -156,7 +160,7 @@ def _differences(one: dict[str, Any], other: dict[str, Any]) -> Differences:
 
 
 def _rows(value_a: Any, value_b: Any) -> list[dict[str, Any]]:
-    return [change._asdict() for change in changes(value_a, value_b)]
+    return [change._asdict() for change in changes_of_values(value_a, value_b)]
 
 
 # Two files, and two values
@@ -184,11 +188,13 @@ class Change(NamedTuple):
     def told(self, between: str) -> str:
         """The two values on one line, shortened."""
         return (
-            NULL_OR_MISSING if self.a is None and self.b is None else f"{shortened(self.a)}{between}{shortened(self.b)}"
+            NULL_OR_MISSING
+            if self.a is None and self.b is None
+            else f"{shorten_value(self.a)}{between}{shorten_value(self.b)}"
         )
 
 
-def compare(path_a: Path, path_b: Path) -> str:
+def compare_files(path_a: Path, path_b: Path) -> str:
     """Where two files first differ: empty if they are equal, `TIMES` if they differ only in times and machine."""
     try:
         place = _first_byte(path_a, path_b)
@@ -199,7 +205,7 @@ def compare(path_a: Path, path_b: Path) -> str:
     # For a damaged file, the first byte that differs is reported.
     with suppress(BadInput, RecursionError):
         if path_a.name == "history.csv" or path_a.suffix == ".json":
-            change = next(changes(_without_occasion(path_a), _without_occasion(path_b)), None)
+            change = next(changes_of_values(_without_occasion(path_a), _without_occasion(path_b)), None)
             return f"in {change.key}: {change.told(' and ')}" if change else TIMES
         if path_a.suffix == ".npz":
             apart = arrays_that_differ(read_npz(path_a), read_npz(path_b))
@@ -213,13 +219,13 @@ def compare(path_a: Path, path_b: Path) -> str:
     return f"at byte {place}"
 
 
-def changes(value_a: Any, value_b: Any, key: str = "") -> Iterator[Change]:
+def changes_of_values(value_a: Any, value_b: Any, key: str = "") -> Iterator[Change]:
     """The differences in type or bits between two JSON-like values, in the order of the first one's keys."""
     if isinstance(value_a, dict) and isinstance(value_b, dict):
         for name in dict.fromkeys((*value_a, *value_b)):
             inside = f"{key}.{name}" if key else str(name)
             if name in value_a and name in value_b:
-                yield from changes(value_a[name], value_b[name], inside)
+                yield from changes_of_values(value_a[name], value_b[name], inside)
             else:
                 yield Change(inside, value_a.get(name), value_b.get(name))
     # Python's == ignores the sign of zeros and, inside lists, the types of numbers.
@@ -227,7 +233,7 @@ def changes(value_a: Any, value_b: Any, key: str = "") -> Iterator[Change]:
         yield Change(key, value_a, value_b)
 
 
-def shortened(value: Any) -> str:
+def shorten_value(value: Any) -> str:
     """A value on one line, shortened."""
     text = "-" if value is None else value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
@@ -276,10 +282,10 @@ LABELS = {
 
 def as_text(compared: Mapping[str, Any]) -> str:
     """The differences between A and B, as text."""
-    lines = [f"A  {escaped(compared['a'])}", f"B  {escaped(compared['b'])}", ""]
+    lines = [f"A  {make_printable(compared['a'])}", f"B  {make_printable(compared['b'])}", ""]
     shown = {"run": _of_run, "cell": _of_cell, "results": _of_study}[compared["kind"]]
     for part in compared.get("studies", [compared]):
-        lines += [f"study {escaped(part['name'])}"] if "name" in part else []
+        lines += [f"study {make_printable(part['name'])}"] if "name" in part else []
         lines += [*_origins_as_text(part["made_from"]), "", *_lines(shown(part)), ""]
     if compared["kind"] == "results":
         lines += _lines({f"only_{side}": compared[f"only_{side}"] for side in "ab"})
@@ -300,7 +306,7 @@ def _not_compared(runs: Sequence[Mapping[str, Any]]) -> str:
 
 def _origins_as_text(parts: Mapping[str, Any]) -> Iterator[str]:
     for part, rows in parts.items():
-        told = [f"{escaped(row['key'])}: {_change(row['a'], row['b'])}" for row in rows or ()]
+        told = [f"{make_printable(row['key'])}: {_change(row['a'], row['b'])}" for row in rows or ()]
         told = told or ["the same" if rows is not None else "not known for both: a statement is missing"]
         yield from (f"{'' if number else part:<12} {line}" for number, line in enumerate(told))
 
@@ -311,9 +317,11 @@ def _change(old: Any, new: Any) -> str:
     if isinstance(old, list) and isinstance(new, list) and all(isinstance(item, str) for item in (*old, *new)):
         signs = [f"-{item}" for item in old if item not in new] + [f"+{item}" for item in new if item not in old]
         if signs:
-            return escaped(" ".join(signs))
-    texts = map(shortened, (old, new))
-    return escaped(" -> ".join(text[:DIGITS] if re.fullmatch(r"[0-9a-f]{40,64}", text) else text for text in texts))
+            return make_printable(" ".join(signs))
+    texts = map(shorten_value, (old, new))
+    return make_printable(
+        " -> ".join(text[:DIGITS] if re.fullmatch(r"[0-9a-f]{40,64}", text) else text for text in texts)
+    )
 
 
 def _of_run(compared: Mapping[str, Any]) -> dict[str, Any]:
@@ -367,7 +375,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Rows as aligned columns, by the names in all of them."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[_text(row[name]) if name in row else "" for name in names] for row in rows]
-    return aligned([[_label(name) for name in names], *cells])
+    return align_columns([[_label(name) for name in names], *cells])
 
 
 def _label(name: str) -> str:
@@ -386,5 +394,5 @@ def _text(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, list):
         more = ", ..." if len(value) > LISTED else ""
-        return escaped(f"{len(value)}: {', '.join(map(str, value[:LISTED]))}{more}")
-    return escaped(shortened(value))
+        return make_printable(f"{len(value)}: {', '.join(map(str, value[:LISTED]))}{more}")
+    return make_printable(shorten_value(value))

@@ -60,13 +60,13 @@ def look_up() -> None:
 
     These are versions and the package's sources. The caller makes sure that neither changes meanwhile.
     """
-    programs()
-    repository.versions(*ENVIRONMENT, *repository.DECISIVE)
+    program_versions()
+    repository.package_versions(*ENVIRONMENT, *repository.DECISIVE)
     for path in program.PACKAGE.rglob("*.py"):
         code_digest.source_text(path)
 
 
-def run(job: Job, process: str, done: Callable[[], object] = lambda: None) -> None:
+def record_job(job: Job, process: str, done: Callable[[], object] = lambda: None) -> None:
     """Perform a job, which no other process may do meanwhile, and state it; `process` says how its process started.
 
     `done` is called after the statement is written: until then, a training can resume from its checkpoint.
@@ -120,7 +120,7 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
     files.write_json(path, config)
     dependencies = (
         _artifact(configuration, "configuration", statements.SOURCE),
-        *_code(code_digest.sources("toolnoise.study.config", files=program.registries())),
+        *_code(code_digest.digests_of_files("toolnoise.study.config", files=program.names_of_registries())),
         *_repository(""),
     )
     why = "Snakemake writes the study from its configuration and its command line"
@@ -130,12 +130,16 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
 def this_machine() -> dict[str, Any]:
     """The machine, versions and variables to record for a job without a framework."""
     matter = {name: os.environ[name] for name in environment.NUMERICAL if name in os.environ}
-    return {**environment.machine(), "versions": repository.versions(*ENVIRONMENT), "variables": matter}
+    return {
+        **environment.describe_machine(),
+        "versions": repository.package_versions(*ENVIRONMENT),
+        "variables": matter,
+    }
 
 
-def programs() -> dict[str, str]:
+def program_versions() -> dict[str, str]:
     """The versions of toolnoise, Snakemake and Python."""
-    return repository.versions("toolnoise", "snakemake") | {"python": sys.version.split()[0]}
+    return repository.package_versions("toolnoise", "snakemake") | {"python": sys.version.split()[0]}
 
 
 def _write(
@@ -147,9 +151,9 @@ def _write(
     observed: Mapping[str, Any] | None = None,
     **about: Any,
 ) -> None:
-    commit = repository.commit() or repository.packed()
+    commit = repository.head_commit() or repository.packed_commit()
     changes = commit.changes if commit else None
-    told = dict(parameters or {}), dict(observed or this_machine()), started, _now(), programs(), changes
+    told = dict(parameters or {}), dict(observed or this_machine()), started, _now(), program_versions(), changes
     files.write_json(path_for(outputs[0].name), Statement(verb, outputs, made_from, *told, **about).as_json())
 
 
@@ -160,7 +164,7 @@ def _chain(own: Path) -> dict[str, str]:
     for path in sorted(folder.rglob(f"*{statements.SUFFIX}")) if folder else ():
         # The audit reports an unreadable statement.
         with contextlib.suppress(BadInput, OSError), files.open_plain(path) as file:
-            digests[path.as_posix()] = statements.unpack(file.readall(), path).sha256()
+            digests[path.as_posix()] = statements.unpack_envelope(file.readall(), path).sha256()
     digests.pop(own.as_posix(), None)
     return digests
 
@@ -177,7 +181,7 @@ def _sources(records: Iterable[Mapping[str, Any]]) -> Iterator[Artifact]:
     for record in records:
         package = record.get("package")
         if package:
-            (version,) = repository.versions(package).values()
+            (version,) = repository.package_versions(package).values()
             path = repository.installed_file(package, record["path"])
             uri = f"pkg:pypi/{package}@{version}"
             yield Artifact(record["path"], sha256(path), path.stat().st_size, kind=statements.PACKAGE, uri=uri)
@@ -192,7 +196,7 @@ def _code(made_by: Mapping[str, str]) -> Iterator[Artifact]:
 
 
 def _repository(engine: str) -> Iterator[Artifact]:
-    lock, commit = repository.lock(engine), repository.commit() or repository.packed()
+    lock, commit = repository.lock_file(engine), repository.head_commit() or repository.packed_commit()
     if lock:
         yield Artifact(lock, sha256(program.path_of(lock)), kind=statements.LOCK)
     if commit and commit.sha:

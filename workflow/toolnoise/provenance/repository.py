@@ -72,12 +72,12 @@ class Commit(NamedTuple):
 
 
 @functools.cache
-def commit() -> Commit | None:
+def head_commit() -> Commit | None:
     """The commit that is checked out; None if the program is not in a repository of its own."""
     said, why = _asked("rev-parse", "--show-toplevel", "HEAD")
     if why:
         # The repository is refused or broken, unless it does not exist or has no commit yet.
-        lost = (ROOT / ".git").exists() and git("rev-list", "--all", "--max-count=1") != b""
+        lost = (ROOT / ".git").exists() and git_output("rev-list", "--all", "--max-count=1") != b""
         return Commit("", UNKNOWN, why) if lost else None
     folder, sha = said.decode().split("\n")[:2]
     if Path(folder).resolve() != ROOT.resolve():
@@ -91,13 +91,13 @@ def refresh() -> None:
 
     If git does not answer, warn here, once for all jobs.
     """
-    git("status", "--porcelain", "--untracked-files=no")
-    if (revision := commit()) and revision.why:
+    git_output("status", "--porcelain", "--untracked-files=no")
+    if (revision := head_commit()) and revision.why:
         warn_once(f"git does not tell the commit, or what differs from it ({revision.why}): results will say so")
 
 
 @functools.cache
-def packed() -> Commit | None:
+def packed_commit() -> Commit | None:
     """The commit that this tree was packed from, and the difference from it; None if it was not packed."""
     if not PACKED.exists():
         return None
@@ -108,9 +108,9 @@ def packed() -> Commit | None:
 
 
 @functools.cache
-def committed(sha: str) -> datetime | None:
+def time_of_commit(sha: str) -> datetime | None:
     """The time of a commit in UTC; None if there is no such commit."""
-    seconds = git("show", "--no-patch", "--format=%ct", f"{sha}^{{commit}}") if _is_digest(sha) else None
+    seconds = git_output("show", "--no-patch", "--format=%ct", f"{sha}^{{commit}}") if _is_digest(sha) else None
     return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None) if seconds else None
 
 
@@ -119,7 +119,7 @@ def files_of(sha: str | None, names: Iterable[str]) -> dict[str, bytes]:
     asked = [name for name in dict.fromkeys(names) if name.isprintable()]
     if not asked or not _is_digest(sha):
         return {}
-    answer = git("cat-file", "--batch", given="".join(f"{sha}:{name}\n" for name in asked).encode()) or b""
+    answer = git_output("cat-file", "--batch", given="".join(f"{sha}:{name}\n" for name in asked).encode()) or b""
     found, at = {}, 0
     for name in asked:
         end = answer.find(b"\n", at)
@@ -133,13 +133,13 @@ def files_of(sha: str | None, names: Iterable[str]) -> dict[str, bytes]:
     return found
 
 
-def extract(sha: str, folder: Path) -> None:
+def extract_commit(sha: str, folder: Path) -> None:
     """Write the files of a commit to a folder."""
-    with tarfile.open(fileobj=io.BytesIO(git("archive", "--format=tar", sha))) as archive:
+    with tarfile.open(fileobj=io.BytesIO(git_output("archive", "--format=tar", sha))) as archive:
         archive.extractall(folder, filter="data")
 
 
-def git(*arguments: str, given: bytes | None = None) -> bytes | None:
+def git_output(*arguments: str, given: bytes | None = None) -> bytes | None:
     """The output of git in the program's repository; None if git fails."""
     said, why = _asked(*arguments, given=given)
     return None if why else said
@@ -167,7 +167,7 @@ def _is_digest(sha: str | None) -> bool:
 # --------
 
 
-def versions(*packages: str) -> dict[str, str]:
+def package_versions(*packages: str) -> dict[str, str]:
     """The versions of these packages, without packages that are not installed."""
     found = {package: _version(package) for package in packages}
     return {package: version for package, version in found.items() if version is not None}
@@ -187,19 +187,19 @@ def installed_file(package: str, file: str) -> Path:
 
 
 @functools.cache
-def lock(engine: str) -> str | None:
+def lock_file(engine: str) -> str | None:
     """The first lock file that this environment satisfies for a job on this engine; None if no file fits.
 
     The environment may have further packages: tools, and frameworks that neither the job nor the lock file names.
     """
-    here = {package: public(version) for package, version in versions(*DECISIVE).items()}
+    here = {package: version_without_tag(version) for package, version in package_versions(*DECISIVE).items()}
     locks = (name for name in LOCKS if path_of(name).exists())
     return next((name for name in locks if _fits(here, path_of(name).read_text("utf-8"), engine)), None)
 
 
 def _fits(here: dict[str, str], lock: str, engine: str) -> bool:
     """Whether all frameworks of a lock file are installed, and all packages `here` have the versions that it pins."""
-    pinned, further = pins(_ELSEWHERE.sub("", lock)), set[str]()
+    pinned, further = pinned_versions(_ELSEWHERE.sub("", lock)), set[str]()
     for other, packages in FRAMEWORKS.items():
         chosen = {package: version for package, version in pinned.items() if package in packages}
         if not chosen.items() <= here.items():
@@ -209,12 +209,12 @@ def _fits(here: dict[str, str], lock: str, engine: str) -> bool:
     return {package: version for package, version in here.items() if package not in further}.items() <= pinned.items()
 
 
-def pins(lock: str) -> dict[str, str]:
+def pinned_versions(lock: str) -> dict[str, str]:
     """The versions of packages that a lock file's text pins."""
     return dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", lock, re.MULTILINE))
 
 
-def public(version: str) -> str:
+def version_without_tag(version: str) -> str:
     """A version without its build tag: a lock pins PyTorch 2.13.0, and 2.13.0+cpu is installed."""
     return version.partition("+")[0]
 
@@ -233,7 +233,7 @@ PINNED_AS = {"tensorflow": ("tensorflow", "tensorflow-cpu")}
 Counted = Callable[[Statement], str | None]
 
 
-def standings(statement: Statement, root: Path) -> list[tuple[Artifact, str]]:
+def standings_of_files(statement: Statement, root: Path) -> list[tuple[Artifact, str]]:
     """The files of the repository that made a result, each with its standing; `root` is the folder of its study."""
     made_by = statement.made_of(CODE, RESOURCE, LOCK)
     return list(zip(made_by, _judged(made_by, statement.commit, statement.changes is None, root), strict=True))
@@ -244,7 +244,7 @@ def standings(statement: Statement, root: Path) -> list[tuple[Artifact, str]]:
 def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root: Path) -> tuple[str, ...]:
     there = files_of(commit, [file.name for file in made_by])
     then = {name: hashlib.sha256(content).hexdigest() for name, content in there.items()}
-    is_here = commit is not None and committed(commit) is not None
+    is_here = commit is not None and time_of_commit(commit) is not None
 
     def standing(file: Artifact) -> str:
         in_commit = then.get(file.name)
@@ -288,7 +288,7 @@ def changed_since(statement: Statement, root: Path, counted: Counted) -> list[st
     """The changed files and packages of a result's code; empty if the code that affects its outputs is the same."""
     if statement.counted and statement.counted == counted(statement):
         return []
-    changed = [file.name for file, standing in standings(statement, root) if standing == CHANGED]
+    changed = [file.name for file, standing in standings_of_files(statement, root) if standing == CHANGED]
     return changed + [one.uri for one in statement.made_of(PACKAGE) if not _installed(one)]
 
 
@@ -301,16 +301,16 @@ def is_other_in_package(file: Artifact) -> bool:
 def _installed(file: Artifact) -> str:
     """The package of a file, if the stated version is installed; else empty."""
     named = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@(.+)", file.uri)
-    return named[1] if named and versions(named[1]).get(named[1]) == named[2] else ""
+    return named[1] if named and package_versions(named[1]).get(named[1]) == named[2] else ""
 
 
-def unpinned(statement: Statement, lock: Artifact) -> list[str]:
+def unpinned_packages(statement: Statement, lock: Artifact) -> list[str]:
     """The packages of a job whose versions differ from its lock file, in words."""
     there, wrong = _pinned(lock, statement.commit), []
     for package, version in statement.observed.get("versions", {}).items():
         pinned = {there[known] for known in PINNED_AS.get(package, (package,)) if known in there}
         matters = pinned or (there and package in DECISIVE)
-        if matters and public(version) not in pinned:
+        if matters and version_without_tag(version) not in pinned:
             wrong.append(f"{package} {version}; {lock.name} pins {', '.join(pinned) or 'none'}")
     return wrong
 
@@ -321,4 +321,4 @@ def _pinned(lock: Artifact, commit: str | None) -> dict[str, str]:
     path = path_of(lock.name)
     here, then = path.read_bytes() if path.is_file() else None, files_of(commit, [lock.name]).get(lock.name)
     known = (text for text in (here, then) if text and hashlib.sha256(text).hexdigest() == lock.sha256)
-    return next((pins(text.decode()) for text in known), {})
+    return next((pinned_versions(text.decode()) for text in known), {})

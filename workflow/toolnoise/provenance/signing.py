@@ -31,7 +31,7 @@ PUBLIC = "the file of a public SSH key, such as id_ed25519.pub"
 def sign(folder: str | Path, key: str | Path) -> list[Path]:
     """Sign the root of each study in a results folder; returns their paths. Signing again replaces the signature."""
     paths = []
-    for study in tree.load(folder).trees:
+    for study in tree.load_results(folder).trees:
         if study.top is None:
             raise BadInput(study.root, "", "no statement names the others", "a study whose page has been made")
         paths.append(study.root / study.top.path)
@@ -84,7 +84,7 @@ def _refusal(signature: str, message: bytes, fingerprint: str, allowed: str) -> 
 
 
 def _read(path: Path) -> Envelope:
-    return statements.unpack(files.read_plain(path, statements.WANTED), path)
+    return statements.unpack_envelope(files.read_plain(path, statements.WANTED), path)
 
 
 def _signature(bare: Envelope, key: str | Path) -> str:

@@ -181,13 +181,13 @@ def output_of(statement: str) -> str:
     return statement.replace(f"/{FOLDER}/", "/", 1).removesuffix(SUFFIX)
 
 
-def read(path: str | Path) -> Statement:
+def read_statement(path: str | Path) -> Statement:
     """Read and check a statement, with or without a signed envelope."""
     with readable(path, WANTED):
-        return opened(unpack(read_bytes(path), path), path)
+        return open_statement(unpack_envelope(read_bytes(path), path), path)
 
 
-def unpack(content: bytes, path: str | Path) -> Envelope:
+def unpack_envelope(content: bytes, path: str | Path) -> Envelope:
     """The envelope in a file's bytes; a bare statement gets one without signatures. Verification is elsewhere."""
     with readable(path, WANTED):
         value = parse_json(content.decode())
@@ -203,7 +203,7 @@ def unpack(content: bytes, path: str | Path) -> Envelope:
         return Envelope(base64.b64decode(_at(value, "payload", kind=str), validate=True), tuple(signatures))
 
 
-def opened(signed: Envelope, path: str | Path) -> Statement:
+def open_statement(signed: Envelope, path: str | Path) -> Statement:
     """The statement in an envelope that was read from `path`."""
     with readable(path, WANTED):
         about = parse_json(signed.payload.decode())

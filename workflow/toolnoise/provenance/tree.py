@@ -116,7 +116,7 @@ class Results(NamedTuple):
     strays: tuple[str, ...] = ()
 
 
-def load(folder: str | Path) -> Results:
+def load_results(folder: str | Path) -> Results:
     """The results in a folder: one study's folder, or a folder with one folder per study."""
     root = Path(folder).absolute()
     if not root.is_dir():
@@ -216,6 +216,6 @@ def _read_statement(root: Path, path: str, size: int) -> Statement:
     if not path.endswith(SUFFIX) or size > LARGEST_STATEMENT:
         wanted = f"a name that ends in {SUFFIX}, and at most {LARGEST_STATEMENT} bytes"
         raise BadInput(root / path, "", f"is no statement, with {size} bytes", wanted)
-    signed = statements.unpack(read_plain(root / path, statements.WANTED), root / path)
+    signed = statements.unpack_envelope(read_plain(root / path, statements.WANTED), root / path)
     about = {"path": path, "sha256": signed.sha256(), "is_signed": bool(signed.signatures)}
-    return statements.opened(signed, root / path)._replace(**about)
+    return statements.open_statement(signed, root / path)._replace(**about)

@@ -199,7 +199,7 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
     return Contrast(whole, float(np.sqrt(variance)), float(freedom), units, fixed, of_sds)
 
 
-def ratio(numerator: Arm, denominator: Arm) -> Estimate:
+def ratio_of_estimates(numerator: Arm, denominator: Arm) -> Estimate:
     """One quantity over another with its interval; undefined if the other is zero."""
     if not denominator.value > 0 or np.isnan(numerator.value):
         return UNDEFINED

@@ -20,19 +20,19 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 Drawn = Mapping[str, Hashable]
 
 
-def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
+def units_of_arms(*arms: Sequence[Drawn]) -> list[np.ndarray]:
     """The number of the unit of each run, by arm; units are numbered from 0 in the order of their first runs."""
     runs = [run for arm in arms for run in arm]
     unit_of = np.arange(len(runs))
     for source in ALGORITHMIC:
         # A run shares no source that is drawn anew in it.
-        unit_of = merged(unit_of, [object() if run.get(source) is None else run[source] for run in runs])
+        unit_of = merge_equal_runs(unit_of, [object() if run.get(source) is None else run[source] for run in runs])
     numbers: dict[int, int] = {}
     unit_of = np.array([numbers.setdefault(unit, len(numbers)) for unit in unit_of.tolist()], int)
     return np.split(unit_of, np.cumsum([len(arm) for arm in arms])[:-1])
 
 
-def merged(numbers: np.ndarray, alike: Sequence[Hashable]) -> np.ndarray:
+def merge_equal_runs(numbers: np.ndarray, alike: Sequence[Hashable]) -> np.ndarray:
     """Units after runs with equal contents are merged into one: bit-identical runs count as one run."""
     joined = numbers.copy()
     first: dict[Hashable, int] = {}
@@ -42,13 +42,13 @@ def merged(numbers: np.ndarray, alike: Sequence[Hashable]) -> np.ndarray:
     return joined
 
 
-def members(numbers: np.ndarray) -> list[np.ndarray]:
+def members_of_units(numbers: np.ndarray) -> list[np.ndarray]:
     """The runs of each unit, in the order of their first runs."""
     order = np.unique(numbers, return_index=True)[1]
     return [np.flatnonzero(numbers == numbers[first]) for first in np.sort(order)]
 
 
-def shared(runs: Sequence[Drawn]) -> list[str]:
+def shared_sources(runs: Sequence[Drawn]) -> list[str]:
     """The algorithmic sources whose draw all these runs share."""
     return [
         source

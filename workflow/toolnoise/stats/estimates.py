@@ -96,7 +96,7 @@ def positive_mean_t(values: np.ndarray, further_variance: float = 0.0) -> Estima
     return log_t_interval(mean, np.sqrt(relative + further_variance), draws - 1)
 
 
-def wilson(count: int, examples: int) -> Estimate:
+def wilson_interval(count: int, examples: int) -> Estimate:
     """The share `count` / `examples` with Wilson's (1927) score interval, which has a width even at 0 and at 1.
 
     It is the range for other examples drawn in the same way.

@@ -32,9 +32,9 @@ UNDECIDED = Result(np.nan, np.nan, UNDEFINED)
 def mean_difference(a: np.ndarray, b: np.ndarray, steps: tuple[float, float] = (0.0, 0.0)) -> Result:
     """Welch's test of two means, whose SDs need not be equal, with his interval of their difference.
 
-    A small arm limits the degrees of freedom (`cautious`). `steps` are those of the arms (see stats/estimates.py). If
-    all runs of each arm are equal, there is no SD to test with. Two accuracies that differ by one example in two runs
-    are no evidence, so `equal_arms` is used then.
+    A small arm limits the degrees of freedom (`cautious_freedom`). `steps` are those of the arms (stats/estimates.py).
+    If all runs of each arm are equal, there is no SD to test with. Two accuracies that differ by one example in two
+    runs are no evidence, so `equal_arms` is used then.
     """
     if min(len(a), len(b)) < 2:
         return UNDECIDED
@@ -43,7 +43,7 @@ def mean_difference(a: np.ndarray, b: np.ndarray, steps: tuple[float, float] = (
     error = float(np.sqrt(squares.sum()))
     if error == 0:
         return equal_arms(difference, float(np.max([steps[0] / len(a), steps[1] / len(b)])))
-    freedom = cautious(error**4 / np.sum(squares**2 / [len(a) - 1, len(b) - 1]), len(a), len(b))
+    freedom = cautious_freedom(error**4 / np.sum(squares**2 / [len(a) - 1, len(b) - 1]), len(a), len(b))
     return t_test(difference, error, freedom)
 
 
@@ -53,7 +53,7 @@ def t_test(difference: float, error: float, freedom: float) -> Result:
     return Result(statistic, float(2 * stats.t.sf(abs(statistic), freedom)), t_interval(difference, error, freedom))
 
 
-def cautious(freedom: float, runs_a: int, runs_b: int) -> float:
+def cautious_freedom(freedom: float, runs_a: int, runs_b: int) -> float:
     """Satterthwaite's degrees of freedom, or fewer if an arm has two runs, or three or four and the other has more.
 
     Satterthwaite's are too many if the SD of a few runs happens to be small and their mean decides: 2 runs against 10
@@ -82,7 +82,7 @@ def equal_arms(difference: float, step_per_run: float) -> Result:
     return Result(statistic, pvalue, Estimate(difference, difference - reach, difference + reach))
 
 
-def holm(pvalues: np.ndarray) -> np.ndarray:
+def holm_pvalues(pvalues: np.ndarray) -> np.ndarray:
     """P-values adjusted for the number of tests, across classes, sub-groups or tasks, by Holm's (1979) steps.
 
     Comparing them with a level keeps the chance of any false positive below that level, under any dependence between

@@ -40,19 +40,19 @@ def read_yaml(path: str | Path) -> Any:
         raise BadInput(path, "", f"cannot be read ({why})") from None
     is_json = Path(path).suffix == ".json"
     try:
-        return files.parse_json(text) if is_json else strict_yaml.load(text)
+        return files.parse_json(text) if is_json else strict_yaml.load_yaml(text)
     except (ValueError, RecursionError) as error:
         raise BadInput(path, "", str(error), "expected JSON" if is_json else "") from None
 
 
-def read(path: str | Path) -> Config:
+def read_configuration(path: str | Path) -> Config:
     """Read a configuration file and resolve it."""
     return resolve(read_yaml(path), path)
 
 
 def resolve(config: object, file: str | Path) -> Config:
     """Complete and check a configuration; errors name it as `file`."""
-    config = complete(_over_registries(_without_parked(config, file)), schema(), file)
+    config = complete_and_check(_over_registries(_without_parked(config, file)), study_schema(), file)
     if not config["grid"] and "overhead" not in config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     _require_possible_recipes(config["recipes"], "recipes.", file)
@@ -62,11 +62,11 @@ def resolve(config: object, file: str | Path) -> Config:
             allowed = f"one of targets: {', '.join(targets)}"
             raise BadInput(file, f"datasets.{name}.target", f"found {entry['target']!r}", allowed)
     programs.require_possible(config["models"], file)
-    for name in config["claims"].keys() & registered("claims"):
+    for name in config["claims"].keys() & registry_entries("claims"):
         raise BadInput(file, f"claims.{name}", "a claim of resources/claims.yaml has this name", "a name of its own")
     for name in config.get("judged", ()):
-        _require_known("claim", name, {**registered("claims"), **config["claims"]}, "judged", file)
-    known = {registry: {**registered(registry), **config[registry]} for registry in REGISTRIES}
+        _require_known("claim", name, {**registry_entries("claims"), **config["claims"]}, "judged", file)
+    known = {registry: {**registry_entries(registry), **config[registry]} for registry in REGISTRIES}
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
@@ -146,7 +146,7 @@ def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> 
     return next((name for name in names if name in known), None)
 
 
-def narrowed(config: Config, file: str | Path) -> Config:
+def narrow_to_toolings(config: Config, file: str | Path) -> Config:
     """A resolved configuration restricted to the toolings named in its `only`."""
     only, blocks = config["only"], [*config["grid"], *([config["overhead"]] if "overhead" in config else [])]
     known = list(dict.fromkeys(name for block in blocks for name in block["hardware"]))
@@ -165,9 +165,9 @@ def _on(toolings: list[str], blocks: list[Config]) -> list[Config]:
     return [block for block in kept if block["hardware"]]
 
 
-def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
+def complete_and_check(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
     """Check a value against a schema and return it with the defaults filled in."""
-    validator = _Validator({**rules, "$defs": schema()["$defs"]})
+    validator = _Validator({**rules, "$defs": study_schema()["$defs"]})
     try:
         value = json.loads(json.dumps(value))
     except (TypeError, ValueError) as error:
@@ -180,11 +180,11 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 
 
 @functools.cache
-def schema() -> Config:
+def study_schema() -> Config:
     """The schema of a configuration, with the available readers, kinds of figures and sets of views."""
     rules = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
     rules["$defs"]["dataset"]["properties"]["reader"]["enum"] = [*READERS, programs.READER]
-    rules["$defs"]["tooling"]["properties"]["environment"]["enum"] = ["", *environments.known()]
+    rules["$defs"]["tooling"]["properties"]["environment"]["enum"] = ["", *environments.known_environments()]
     # Each notebook is a kind of figure.
     kinds = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
     rules["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = kinds
@@ -201,17 +201,17 @@ def _over_registries(config: object) -> object:
         entries = config.get(registry)
         if isinstance(entries, dict):
             laid[registry] = {
-                name: {**registered(registry).get(name, {}), **entry} if isinstance(entry, dict) else entry
+                name: {**registry_entries(registry).get(name, {}), **entry} if isinstance(entry, dict) else entry
                 for name, entry in entries.items()
             }
     return {**config, **laid}
 
 
 @functools.cache
-def registered(name: str) -> Config:
+def registry_entries(name: str) -> Config:
     """All entries of a registry in resources/, complete."""
     path = ROOT / "resources" / f"{name}.yaml"
-    entries = complete(read_yaml(path), schema()["properties"][name], path)
+    entries = complete_and_check(read_yaml(path), study_schema()["properties"][name], path)
     if name == "recipes":
         _require_possible_recipes(entries, "", path)
     return entries

@@ -12,7 +12,7 @@ def records_steps(recipe: Mapping[str, Any]) -> bool:
     return recipe.get("record_steps", False)
 
 
-def emulates(tooling: Mapping[str, Any]) -> bool:
+def emulates_noise(tooling: Mapping[str, Any]) -> bool:
     """Whether the implementation noise of a tooling is emulated."""
     return tooling["impl_noise"] == "reduction-order"
 
@@ -32,7 +32,7 @@ def dataset_name(dataset: str, synthetic: Collection[str]) -> str:
     return f"synthetic {dataset}" if dataset.partition(":")[0] in synthetic else dataset
 
 
-def outcome(dataset: Mapping[str, Any]) -> str:
+def outcome_of_dataset(dataset: Mapping[str, Any]) -> str:
     """The kind of outcome of runs on a data set: tokens, several labels, or the `outcome` of the entry."""
     if dataset["reader"] == "text":
         return TOKENS
@@ -41,7 +41,7 @@ def outcome(dataset: Mapping[str, Any]) -> str:
 
 def of_text(dataset: Mapping[str, Any]) -> bool:
     """Whether a data set is text."""
-    return outcome(dataset) == TOKENS
+    return outcome_of_dataset(dataset) == TOKENS
 
 
 def label_shown(dataset: Mapping[str, Any]) -> str:
@@ -57,17 +57,17 @@ def labels_shown(datasets: Mapping[str, Mapping[str, Any]], names: Iterable[str]
     return {name: label for name in names if name in datasets and (label := label_shown(datasets[name]))} or None
 
 
-def defining(dataset: Mapping[str, Any]) -> dict[str, Any]:
+def defining_entry(dataset: Mapping[str, Any]) -> dict[str, Any]:
     """A data set's entry without the memory and cores of its jobs, which influence no bit of a run."""
     return {key: value for key, value in dataset.items() if key not in ("memory_mb", "cores")}
 
 
-def memory(dataset: Mapping[str, Any]) -> int:
+def memory_of_dataset(dataset: Mapping[str, Any]) -> int:
     """The memory in MB that a job requests on its first attempt if it reads a data set."""
     return dataset.get("memory_mb", 16_000)
 
 
-def cores(tooling: Mapping[str, Any], dataset: Mapping[str, Any]) -> int:
+def cores_of_tooling(tooling: Mapping[str, Any], dataset: Mapping[str, Any]) -> int:
     """The CPU cores that a run keeps busy: the tooling's threads, or the decoders of originals if they are more."""
     return max(tooling["threads"], dataset.get("cores", 8 if keeps_originals(dataset) else 1))
 
@@ -77,7 +77,7 @@ def preparing_cores(dataset: Mapping[str, Any]) -> int:
     return dataset.get("cores", 8 if dataset["streamed"] else 1)
 
 
-def needs(tooling: Mapping[str, Any]) -> dict[str, Any]:
+def scheduler_needs(tooling: Mapping[str, Any]) -> dict[str, Any]:
     """The scheduler request of a tooling: number of GPUs, the scheduler's name for their model, features of the node.
 
     A tooling with a `gpu_model` runs on nodes with that model, even if it does not compute on the GPU.

@@ -19,7 +19,7 @@ def lock_of(name: str) -> str:
     return f"requirements/versions/{name}.txt"
 
 
-def known() -> list[str]:
+def known_environments() -> list[str]:
     """The names of all environments that have a lock file."""
     return sorted(path.stem for path in path_of(lock_of("any")).parent.glob("*.txt"))
 
@@ -29,7 +29,7 @@ def environment_of(parameters: dict[str, Any]) -> str:
     return parameters.get("spec", {}).get("hardware", {}).get("environment", "")
 
 
-def program(name: str, program: str) -> Path:
+def program_of_environment(name: str, program: str) -> Path:
     """The path of a program in an environment."""
     return Path.cwd() / FOLDER / name / "bin" / program
 
@@ -37,10 +37,14 @@ def program(name: str, program: str) -> Path:
 def why_not(name: str) -> str:
     """The reason why an environment cannot be used here, or an empty text."""
     # `make` installs this file last, so it shows that the environment is complete.
-    return "" if program(name, "toolnoise").exists() else f"{FOLDER / name} is missing: run `make {FOLDER / name}`"
+    return (
+        ""
+        if program_of_environment(name, "toolnoise").exists()
+        else f"{FOLDER / name} is missing: run `make {FOLDER / name}`"
+    )
 
 
-def require(name: str, tooling: str) -> None:
+def require_environment(name: str, tooling: str) -> None:
     """Refuse a tooling whose environment is missing."""
     if reason := why_not(name):
         raise BadInput(f"hardware {tooling}", "environment", reason)

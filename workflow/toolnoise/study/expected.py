@@ -85,29 +85,29 @@ def _metrics(places: Places, *kinds: str) -> Expected:
     return Expected(places, tuple(METRICS[kind].pattern for kind in kinds))
 
 
-# Jobs by verb, in the order of the data flow. Metric files of the whole study (`collected`) and the files of figures
-# and tables (`files_of`) are not listed here.
+# Jobs by verb, in the order of the data flow. Metric files of the whole study (`collected_files`) and the files of
+# figures and tables (`files_of`) are not listed here.
 EXPECTED = {
     "configure": Expected(_whole, (layout.STUDY,)),
     "fetch": Expected(places.from_files, (layout.SOURCES,)),
-    "prepare": Expected(places.prepared, (layout.DATA,)),
+    "prepare": Expected(places.prepared_places, (layout.DATA,)),
     "gather-labels": Expected(places.left_by_programs, (layout.DATA,)),
-    "count": _metrics(places.prepared, "counts"),
+    "count": _metrics(places.prepared_places, "counts"),
     "name-classes": _metrics(places.with_named_classes, "labels"),
     # Runs that were made elsewhere have no such file.
     "check-model": Expected(places.own_models, (layout.CHECKED,), needed=False),
-    "train": Expected(lambda study: places.runs_of(study, places.built(study)), _RUN),
+    "train": Expected(lambda study: places.runs_of(study, places.built_places(study)), _RUN),
     "run-program": Expected(places.runs_of_programs, _RUN),
     "adopt-run": Expected(lambda study: places.runs_of_programs(study, adopted=True), _RUN),
-    "predict": Expected(places.built, _DUMP),
+    "predict": Expected(places.built_places, _DUMP),
     "dump-outcomes": Expected(places.of_programs, _DUMP),
     "remedy": Expected(lambda study: filter(study.remedies_of, study.views), (layout.REMEDIED, layout.REMEDIED_INDEX)),
     "predict-elsewhere": Expected(attrgetter("exchanged"), (layout.EXCHANGED, layout.EXCHANGED_INDEX)),
     "dump-layers": Expected(attrgetter("layers"), (layout.GRAMS, layout.LAYERS_INDEX)),
     "dump-continuations": Expected(places.of_language, (layout.TEXTS, layout.TEXTS_INDEX)),
-    "check-control": Expected(lambda study: _controls(places.built(study)), (layout.GATE,)),
+    "check-control": Expected(lambda study: _controls(places.built_places(study)), (layout.GATE,)),
     "check-program": Expected(lambda study: _controls(places.of_programs(study)), (layout.GATE,)),
-    "measure": _metrics(places.built, "stability", "runs", "identical", "convergence", "ensembles"),
+    "measure": _metrics(places.built_places, "stability", "runs", "identical", "convergence", "ensembles"),
     "measure-program": _metrics(places.scored_by_programs, "stability", "runs", "ensembles"),
     "measure-outcomes": _metrics(lambda study: places.scored_by_programs(study, scored=False), "stability", "runs"),
     "measure-ratios": _metrics(attrgetter("compared"), "ratios"),
@@ -118,7 +118,7 @@ EXPECTED = {
     "measure-layers": _metrics(attrgetter("layers"), "layers"),
     "measure-overhead": _metrics(attrgetter("networks"), "overhead", "kernels"),
     "measure-remedies": _metrics(attrgetter("views"), "remedies"),
-    "measure-speed": Expected(places.built, (layout.SPEED,), needed=False),
+    "measure-speed": Expected(places.built_places, (layout.SPEED,), needed=False),
     "profile": Expected(attrgetter("profiles"), (layout.PROFILE_TABLE, layout.PROFILE_RECORD)),
     "judge-claims": Expected(_whole, (layout.CLAIMS,)),
     "show-cell": Expected(attrgetter("cells"), (layout.PAGE_CELL, layout.PAGE_EXAMPLES)),
@@ -196,18 +196,18 @@ def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[s
     }
 
 
-def collected(study: Study) -> dict[str, str]:
+def collected_files(study: Study) -> dict[str, str]:
     """The metric files of the study as a whole, by kind."""
     kinds = (kind for kind, files in metric_files(study).items() if files)
     return {kind: study.path(layout.COLLECTED, file=layout.FILE_OF.get(kind, kind)) for kind in kinds}
 
 
-def summaries(study: Study) -> list[str]:
+def summary_files(study: Study) -> list[str]:
     """Every metric file of the study as a whole, and the verdicts on claims."""
-    return [*collected(study).values(), study.path(layout.CLAIMS)]
+    return [*collected_files(study).values(), study.path(layout.CLAIMS)]
 
 
-def gates(study: Study, figure: Figure | None = None) -> list[str]:
+def gate_files(study: Study, figure: Figure | None = None) -> list[str]:
     """The verdicts on the control cells of the study, or on those that a figure shows."""
     return [study.path(layout.GATE, cell) for cell in study.controls if figure is None or figure.shows(cell)]
 
@@ -217,7 +217,7 @@ def gates_before(study: Study, kinds: Iterable[str], figure: Figure | None = Non
 
     Claims need none here, because they were judged after the verdicts.
     """
-    return gates(study, figure) if (METRICS.keys() - WITHOUT_RUNS).intersection(kinds) else []
+    return gate_files(study, figure) if (METRICS.keys() - WITHOUT_RUNS).intersection(kinds) else []
 
 
 def files_read_by(study: Study, figure: Figure) -> dict[str, list[str]]:
@@ -246,7 +246,7 @@ def files_of(study: Study, figure: Figure) -> list[str]:
     return [*formats, study.path(layout.NOTEBOOK, figure=figure.name)]
 
 
-def synthetic(study: Study, datasets: Iterable[str]) -> dict[str, list[str]]:
+def synthetic_datasets(study: Study, datasets: Iterable[str]) -> dict[str, list[str]]:
     """The data sets with generated images among these, under the key `synthetic`; empty if there are none."""
     among = set(datasets)
     names = [name for name in study.synthetic() if name in among]

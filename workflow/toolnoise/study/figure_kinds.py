@@ -19,9 +19,9 @@ from toolnoise.formulas.outcomes import SCORED
 from toolnoise.study import programs, published, strict_yaml
 from toolnoise.study.cells import Cell, Network, Variants
 from toolnoise.study.entries import has_groups, of_text
-from toolnoise.study.published import comparisons, with_batch_norm
+from toolnoise.study.published import comparisons_of_cells, with_batch_norm
 from toolnoise.study.study import Study
-from toolnoise.study.variants import variant
+from toolnoise.study.variants import variant_named
 
 Subject = Cell | Network
 
@@ -75,7 +75,7 @@ class Grid:
 
     def varied(self) -> list[Cell]:
         """Cells of each task and tooling with a variant besides Control: under Control alone, every number is 0."""
-        places = {cell[:3] for cell in self.usual if variant(cell.variant).varying}
+        places = {cell[:3] for cell in self.usual if variant_named(cell.variant).varying}
         return [cell for cell in self.usual if cell[:3] in places]
 
     def built(self) -> list[Cell]:
@@ -84,7 +84,7 @@ class Grid:
 
     def scored(self) -> list[Cell]:
         """Cells whose runs output scores, not only classes."""
-        return [cell for cell in self.usual if programs.outcome(self.config, cell.model) in SCORED]
+        return [cell for cell in self.usual if programs.outcome_of_model(self.config, cell.model) in SCORED]
 
     def grouped(self) -> list[Cell]:
         """Cells of data sets with sub-groups, except text: its classes are tokens, so it has no false positives."""
@@ -104,7 +104,7 @@ class Grid:
         """Cells that are the numerator or denominator of a ratio."""
         cells = self.usual
         places = dict.fromkeys(Variants(*cell[:3]) for cell in cells)
-        pairs = (both for place in places for both in comparisons(place, cells))
+        pairs = (both for place in places for both in comparisons_of_cells(place, cells))
         cells_of = {cell for both in pairs for cell in both}
         return [cell for cell in cells if cell in cells_of]
 
@@ -136,7 +136,7 @@ class Grid:
     def isolating(self) -> list[Cell]:
         """Cells of data sets on toolings that have two or more variants with a single source."""
         cells = self.scored()
-        single = {(cell[1:3], cell.variant) for cell in cells if len(variant(cell.variant).varying) == 1}
+        single = {(cell[1:3], cell.variant) for cell in cells if len(variant_named(cell.variant).varying) == 1}
         variants = Counter(place for place, _ in single)
         return [cell for cell in cells if variants[cell[1:3]] > 1]
 
@@ -157,7 +157,7 @@ class Grid:
 
     def with_numbers(self) -> list[Cell | Network]:
         """Cells and networks with a published number of Zhuang et al., on any accelerator of the same kind."""
-        trained, timed = published.trained(), published.timed()
+        trained, timed = published.published_trainings(), published.published_timings()
         cells = [cell for cell in self.usual if (*cell.task, cell.variant) in trained]
         sizes = {key: self.config.get("overhead", {}).get(key) for key in published.OVERHEAD_AT}
         # One published number is the smallest over all networks, so all networks are shown.
@@ -327,4 +327,4 @@ def caption_in(kind: str, study: str) -> str:
 
 @functools.cache
 def _captions() -> dict[str, str]:
-    return strict_yaml.load(read_text(path_of(CAPTIONS)))
+    return strict_yaml.load_yaml(read_text(path_of(CAPTIONS)))

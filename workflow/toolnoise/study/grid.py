@@ -16,21 +16,21 @@ from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.study import config, entries, programs
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_kinds import KINDS, Grid, Subject
-from toolnoise.study.remedies import reach
+from toolnoise.study.remedies import reach_of_views
 from toolnoise.study.study import Figure, Study, is_deterministic
-from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
+from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant_named
 
 # The allowed slowdown of a deterministic run. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
 DETERMINISM = 2
 
 
-def load(path: str | Path) -> Study:
+def load_study(path: str | Path) -> Study:
     """Read a study: from the configuration that a user wrote, or from the study.json among its results.
 
     Studies are cached per process. A file is read again if its size, times or inode, or the working folder, changes.
     """
     version = ()
-    # `config.read` reports a file that cannot be read.
+    # `config.read_configuration` reports a file that cannot be read.
     with contextlib.suppress(OSError):
         stat = Path(path).stat()
         version = (str(Path.cwd()), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
@@ -39,14 +39,14 @@ def load(path: str | Path) -> Study:
 
 @functools.lru_cache(maxsize=8)
 def _loaded(path: str, _version: tuple[object, ...]) -> Study:
-    return build(config.read(path), path)
+    return build_study(config.read_configuration(path), path)
 
 
-def build(resolved: config.Config, file: str | Path) -> Study:
+def build_study(resolved: config.Config, file: str | Path) -> Study:
     """The study of a resolved configuration; an impossible grid is a one-line error that names `file`."""
     whole = _build(resolved, file)
     # At this point the part that `only` excludes has been checked, too, with its keys in the file.
-    return _build(config.narrowed(resolved, file), file) if "only" in resolved else whole
+    return _build(config.narrow_to_toolings(resolved, file), file) if "only" in resolved else whole
 
 
 def _build(resolved: config.Config, file: str | Path) -> Study:
@@ -105,7 +105,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
 
 def _variant(cell: Cell, resolved: config.Config, key: str, file: str | Path) -> Variant:
     """The variant of a cell; refused if it is unknown, or if the model or tooling cannot have it."""
-    cell_variant, model = variant(cell.variant), resolved["models"][cell.model]
+    cell_variant, model = variant_named(cell.variant), resolved["models"][cell.model]
     if cell_variant is None:
         raise BadInput(file, key, f"unknown variant {cell.variant!r}", ALLOWED)
     if programs.is_program(model):
@@ -127,10 +127,10 @@ def _require_movable(
     views = block.get("remedies", ())
     # The crop of an original is 7/8 of its shorter side, so it can shift by 1/14 of its own size.
     most = dataset["image_size"] // 14 if keeps_originals(dataset) else math.inf
-    if far := [name for name in views if reach(name) > most]:
+    if far := [name for name in views if reach_of_views(name) > most]:
         problem = f"found {', '.join(far)}, and data set {cell.dataset!r} keeps originals"
         raise BadInput(file, f"{where}.remedies", problem, f"shifts of at most {most} pixels")
-    kind = entries.outcome(dataset)
+    kind = entries.outcome_of_dataset(dataset)
     if OUTCOMES[kind].augmentable:
         return
     for key in ("crop", "flip"):
@@ -190,7 +190,7 @@ def _require_networks(study: Study, file: str | Path) -> None:
         raise BadInput(file, "overhead.except", "it leaves no network to measure", "at least one on one tooling")
 
 
-def possible(
+def possible_figures(
     grid: Grid, excluded: Mapping[str, Collection[Cell]] = MappingProxyType({})
 ) -> dict[str, tuple[Figure, ...]]:
     """The figures of each kind that a study's cells and networks have data for; `excluded` maps kinds to cells."""
@@ -206,7 +206,7 @@ def possible(
 
 def _figures_of(grid: Grid, excluded: Mapping[str, Collection[Cell]], file: str | Path) -> tuple[Figure, ...]:
     """The figures of the kinds that a study requests, or of every kind; a requested kind without data is refused."""
-    figures, requested = possible(grid, excluded), grid.config.get("figures")
+    figures, requested = possible_figures(grid, excluded), grid.config.get("figures")
     for number, kind in enumerate(requested or ()):
         if kind not in figures:
             raise BadInput(file, f"figures[{number}]", f"found {kind!r}", f"allowed: {', '.join(sorted(figures))}")

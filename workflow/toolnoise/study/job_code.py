@@ -59,7 +59,7 @@ JOBS = {
 JUDGED = ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical")
 
 
-def perform(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any] | None:
+def perform_job(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, Any] | None:
     """Do a job; return the observed properties of the machine if the job used a framework.
 
     `files` maps arguments to the inputs, the outputs, and the files that change no outcome.
@@ -85,7 +85,7 @@ def _implied(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, A
 
         return {
             "columns": {kind: expected.METRICS[kind].columns for kind in JUDGED},
-            "claims": claims_with_those_of_papers(parameters["claims"], config.registered("claims")),
+            "claims": claims_with_those_of_papers(parameters["claims"], config.registry_entries("claims")),
         }
     return {}
 
@@ -103,7 +103,7 @@ def function_of(verb: str) -> JobFunction:
     return JobFunction.of(getattr(importlib.import_module(module), name))
 
 
-def modules(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
+def modules_of_job(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
     """The modules that a job's outcome depends on; with a spec, also the engine and the model's builder."""
     named = code_digest.named_by(Spec.read(parameters["spec"])) if "spec" in parameters else ()
     return (JOBS[verb].partition(":")[0], *named, *_further(verb, parameters))
@@ -127,10 +127,10 @@ def _columns(kind: str) -> str:
     return expected.METRICS[kind].columns.partition(":")[0]
 
 
-def files(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
+def files_of_job(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
     """The files of the repository that a job reads."""
     if verb == "prepare":
-        return sources.embedded(parameters["entry"])
+        return sources.embedded_text(parameters["entry"])
     if verb == "judge-claims":
         published = (f"resources/published{part}.csv" for part in ("", "-sources", "-remedies", "-identical"))
         return ("resources/claims.yaml", *published)
@@ -145,11 +145,11 @@ def files(verb: str, parameters: dict[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def digest(verb: str, parameters: dict[str, Any]) -> str:
+def digest_of_job(verb: str, parameters: dict[str, Any]) -> str:
     """The digest of all code and files of the repository that a job's outcome depends on."""
-    return code_digest.digest(*modules(verb, parameters), files=files(verb, parameters))
+    return code_digest.digest_of_code(*modules_of_job(verb, parameters), files=files_of_job(verb, parameters))
 
 
 def digests_of_sources(verb: str, parameters: dict[str, Any]) -> dict[str, str]:
     """The SHA-256 of each of these files, by path."""
-    return code_digest.sources(*modules(verb, parameters), files=files(verb, parameters))
+    return code_digest.digests_of_files(*modules_of_job(verb, parameters), files=files_of_job(verb, parameters))

@@ -14,10 +14,10 @@ from toolnoise.study.study import Study
 
 def from_files(study: Study) -> list[Dataset]:
     """Data sets that are read from files."""
-    return [Dataset(name) for name in study.datasets if sources.sources(study.config["datasets"][name])]
+    return [Dataset(name) for name in study.datasets if sources.sources_of(study.config["datasets"][name])]
 
 
-def prepared(study: Study) -> list[Dataset]:
+def prepared_places(study: Study) -> list[Dataset]:
     """Data sets that a reader prepares; the others come from the outputs of training programs."""
     left = left_by_programs(study)
     return [place for place in map(Dataset, study.datasets) if place not in left]
@@ -37,7 +37,7 @@ def with_named_classes(study: Study) -> list[Dataset]:
     return [place for place in from_files(study) if place.dataset in unnamed]
 
 
-def built(study: Study) -> list[Cell]:
+def built_places(study: Study) -> list[Cell]:
     """Cells of networks that are built here."""
     return [cell for cell in study.cells if not study.is_program(cell)]
 
@@ -49,17 +49,19 @@ def of_programs(study: Study) -> list[Cell]:
 
 def scored_by_programs(study: Study, scored: bool = True) -> list[Cell]:
     """Cells of training programs whose runs output class scores; with `scored=False`, the other cells of programs."""
-    return [cell for cell in of_programs(study) if (programs.outcome(study.config, cell.model) in SCORED) == scored]
+    return [
+        cell for cell in of_programs(study) if (programs.outcome_of_model(study.config, cell.model) in SCORED) == scored
+    ]
 
 
 def of_language(study: Study) -> list[Cell]:
     """Cells of language models that are built here."""
-    return [cell for cell in built(study) if of_text(study.config["datasets"][cell.dataset])]
+    return [cell for cell in built_places(study) if of_text(study.config["datasets"][cell.dataset])]
 
 
 def own_models(study: Study) -> list[Variants]:
     """Tasks on toolings whose network is built by the user's own code."""
-    tasks = dict.fromkeys(Variants(*cell[:3]) for cell in built(study))
+    tasks = dict.fromkeys(Variants(*cell[:3]) for cell in built_places(study))
     return [place for place in tasks if is_own(study.config["models"][place.model])]
 
 

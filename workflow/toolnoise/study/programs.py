@@ -35,7 +35,7 @@ def is_program(model: Mapping[str, Any]) -> bool:
     return "command" in model or "adopted" in model
 
 
-def outcome(config: Mapping[str, Any], model: str) -> str:
+def outcome_of_model(config: Mapping[str, Any], model: str) -> str:
     """The kind of outcome of a model's runs; networks that are built here output logits."""
     return config["models"][model].get("outcome", LOGITS)
 
@@ -58,10 +58,10 @@ def require_possible(models: Models, file: str | Path) -> None:
 
 
 def _complete(model: dict[str, Any], at: str, file: str | Path) -> None:
-    words = command_words.words(model["command"], f"{file}: {at}.command")
+    words = command_words.split_command(model["command"], f"{file}: {at}.command")
     if "deterministic" in model:
-        command_words.words(model["deterministic"], f"{file}: {at}.deterministic")
-    named = [source for source in ALGORITHMIC if source in command_words.placeholders(words)]
+        command_words.split_command(model["deterministic"], f"{file}: {at}.deterministic")
+    named = [source for source in ALGORITHMIC if source in command_words.placeholders_of(words)]
     sources = model.setdefault("sources", named or list(ALGORITHMIC))
     for source in named:
         if source not in sources:
@@ -109,7 +109,7 @@ def require_variables(models: Models, names: Iterable[str], file: str | Path) ->
     """Refuse a command of these models that uses an environment variable which is not set."""
     for name in dict.fromkeys(names):
         texts = [models[name].get(key, "") for key in ("command", "deterministic")]
-        command_words.variables(texts, f"{file}: models.{name}.command")
+        command_words.variables_of(texts, f"{file}: models.{name}.command")
 
 
 def require_separable(

@@ -64,26 +64,26 @@ class Number(NamedTuple):
         return VARIANTS[self.variant] if self.variant else tuple(name for names in VARIANTS.values() for name in names)
 
 
-def read(path: Path = FILE) -> list[Number]:
+def read_published(path: Path = FILE) -> list[Number]:
     """Every published number of a file of resources/."""
     with path.open(newline="", encoding="utf-8") as file:
         return [Number(**row) for row in csv.DictReader(file)]
 
 
 @functools.cache
-def trained() -> frozenset[tuple[str, str, str]]:
+def published_trainings() -> frozenset[tuple[str, str, str]]:
     """The models, data sets and variants of trainings with a number of Zhuang et al."""
-    numbers = (number for number in read() if number.model and number.dataset)
+    numbers = (number for number in read_published() if number.model and number.dataset)
     return frozenset((number.model, number.dataset, name) for number in numbers for name in number.variants)
 
 
 @functools.cache
-def timed() -> frozenset[str]:
+def published_timings() -> frozenset[str]:
     """The networks whose cost of determinism has a number of Zhuang et al."""
-    return frozenset(number.model for number in read() if number.metric == "kernel_ratio" and number.model)
+    return frozenset(number.model for number in read_published() if number.metric == "kernel_ratio" and number.model)
 
 
-def remedy(number: Number) -> str:
+def remedy_of_number(number: Number) -> str:
     """The remedy of a number from `REMEDIES`, by its name in metric files."""
     return number.item.partition("/")[2].replace("snapshot5", "snapshots").replace("_", "+").replace("crop", "crops")
 
@@ -93,7 +93,7 @@ def with_batch_norm(cell: Cell) -> Cell:
     return cell._replace(model=f"{cell.model}-bn")
 
 
-def comparisons(place: Variants, cells: Collection[Cell]) -> Iterator[tuple[Cell, Cell]]:
+def comparisons_of_cells(place: Variants, cells: Collection[Cell]) -> Iterator[tuple[Cell, Cell]]:
     """The ratios of a task on a tooling: each numerator, which is a cell of this place, with its denominator.
 
     Each variant is compared with ALGO+IMPL and with ALGO (or the authors' versions), and M-bn with M. Both cells share

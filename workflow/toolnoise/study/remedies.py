@@ -39,7 +39,7 @@ SETS = {
 SNAPSHOTS = "snapshots"  # also the suffix of a model trained for them: M-snapshots
 
 
-def reach(name: str) -> int:
+def reach_of_views(name: str) -> int:
     """The largest shift in a set of views, in pixels."""
     return max(max(abs(view.down), abs(view.right)) for view in SETS[name])
 
@@ -51,20 +51,20 @@ class Remedy(NamedTuple):
     views: tuple[View, ...]
 
 
-def remedies(sets: Iterable[str], cycles: int) -> tuple[str, ...]:
+def remedies_of_runs(sets: Iterable[str], cycles: int) -> tuple[str, ...]:
     """The remedies for runs with this number of cosine cycles, if these sets of views are requested."""
     sets = tuple(sets)
     return (*sets, SNAPSHOTS, *(f"{SNAPSHOTS}+{name}" for name in sets)) if cycles > 1 else sets
 
 
-def remedy(name: str) -> Remedy:
+def remedy_named(name: str) -> Remedy:
     """The remedy of that name."""
     alone = name.removeprefix(SNAPSHOTS).removeprefix("+")
     return Remedy(name != alone, SETS[alone] if alone else (PLAIN,))
 
 
-def passes(names: Iterable[str], cycles: int) -> int:
+def count_passes(names: Iterable[str], cycles: int) -> int:
     """The number of passes over the test set that these remedies need, for a run with this number of cycles."""
-    wanted = [remedy(name) for name in names]
+    wanted = [remedy_named(name) for name in names]
     every = set().union(*(each.views for each in wanted if each.all_snapshots))
     return (cycles - 1) * len(every) + len(every.union(*(each.views for each in wanted)))

@@ -228,9 +228,9 @@ class Run(NamedTuple):
         return rows
 
 
-def read(record: str | Path) -> Run:
+def read_run(record: str | Path) -> Run:
     """The run whose run.json this is."""
-    value = shapes.read(record, RUN, WANTED)
+    value = shapes.read_json_of_shape(record, RUN, WANTED)
     recipe, epochs = value["spec"]["recipe"], value["epochs"]
     planned = recipe.get("epochs", epochs)
     if epochs > planned:

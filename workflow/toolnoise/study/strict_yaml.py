@@ -109,7 +109,7 @@ def _values(node: yaml.Node, known: dict[int, float]) -> float:
     return known[id(node)]
 
 
-def load(text: str) -> Any:
+def load_yaml(text: str) -> Any:
     """Read YAML; raise a ValueError with the line and the problem if it is not allowed."""
     try:
         return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
@@ -122,6 +122,6 @@ def load(text: str) -> Any:
         raise ValueError(where + problem + ("" if "; allowed: " in problem else "; expected YAML")) from None
 
 
-def dump(value: Any) -> str:
-    """Write YAML that `load` and other readers read back unchanged."""
+def dump_yaml(value: Any) -> str:
+    """Write YAML that `load_yaml` and other readers read back unchanged."""
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=110)

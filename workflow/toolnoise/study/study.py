@@ -15,9 +15,9 @@ from toolnoise.base.spec import Spec
 from toolnoise.formulas.outcomes import CLASSIFYING, SCORED
 from toolnoise.study import config, programs, remedies
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Training, Variants
-from toolnoise.study.entries import defining, emulates, is_synthetic, records_steps
-from toolnoise.study.published import comparisons
-from toolnoise.study.variants import variant
+from toolnoise.study.entries import defining_entry, emulates_noise, is_synthetic, records_steps
+from toolnoise.study.published import comparisons_of_cells
+from toolnoise.study.variants import variant_named
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
 PAIRABLE = ("control", "algo")
@@ -92,7 +92,7 @@ class Study:
 
     def comparisons(self, place: Variants) -> tuple[tuple[Cell, Cell], ...]:
         """The ratios of a task on a tooling: each numerator's cell with its denominator's cell."""
-        return tuple(comparisons(place, self.seeds))
+        return tuple(comparisons_of_cells(place, self.seeds))
 
     @property
     def frameworks(self) -> tuple[Pair, ...]:
@@ -128,7 +128,7 @@ class Study:
     def _reference(self, cell: Cell, hardware: str) -> Cell | None:
         if cell.variant in PAIRABLE:
             return cell._replace(hardware=hardware)
-        varying = set(variant(cell.variant).varying)
+        varying = set(variant_named(cell.variant).varying)
         drawn = varying.intersection(("data", *ALGORITHMIC))
         if drawn == set(ALGORITHMIC) or (cell in self.draws and not drawn):
             # The draw of a run's fixed sources is the seed of a run of ALGO.
@@ -139,7 +139,7 @@ class Study:
         """The names of the remedies that are applied to the runs of a cell."""
         if cell not in self.views:
             return ()
-        return remedies.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell.task]]["cycles"])
+        return remedies.remedies_of_runs(self.views[cell], self.config["recipes"][self.recipe_of[cell.task]]["cycles"])
 
     def without_remedy(self, cell: Cell) -> Cell:
         """The cell whose runs, without a remedy, are the reference for a cell under remedies.
@@ -215,7 +215,7 @@ class Study:
 
     def emulated(self) -> tuple[str, ...]:
         """The toolings whose implementation noise is emulated."""
-        return tuple(name for name, entry in self.config["hardware"].items() if emulates(entry))
+        return tuple(name for name, entry in self.config["hardware"].items() if emulates_noise(entry))
 
     def synthetic(self) -> tuple[str, ...]:
         """The data sets with generated images."""
@@ -226,7 +226,7 @@ class Study:
         recipe = self.recipe_of.get(cell[:2])
         asked = {
             "model": {"name": cell.model, **self.config["models"][cell.model]},
-            "dataset": {"name": cell.dataset, **defining(self.config["datasets"][cell.dataset])},
+            "dataset": {"name": cell.dataset, **defining_entry(self.config["datasets"][cell.dataset])},
             "recipe": {"name": recipe, **self.config["recipes"][recipe]} if recipe else programs.RECIPE,
             "hardware": self._computing(cell.hardware),
             "variant": _varying(cell.variant) | ({"bit_tensor": self.tensors[cell]} if cell in self.tensors else {}),
@@ -242,7 +242,9 @@ class Study:
     def _leaving(self, outcomes: Collection[str]) -> dict[Cell, tuple[int, ...]]:
         """The cells whose runs have one of these kinds of outcome, with their seeds."""
         return {
-            cell: seeds for cell, seeds in self.seeds.items() if programs.outcome(self.config, cell.model) in outcomes
+            cell: seeds
+            for cell, seeds in self.seeds.items()
+            if programs.outcome_of_model(self.config, cell.model) in outcomes
         }
 
     def _computing(self, hardware: str) -> dict[str, Any]:
@@ -265,7 +267,10 @@ class Study:
             "model": {"name": profile.model, **self.config["models"][profile.model]},
             "images": {key: block[key] for key in ("image_size", "channels", "classes")},
             "steps": {key: block[key] for key in ("warmup", "steps")},
-            "recipe": {"name": "overhead", **config.complete(recipe, config.schema()["$defs"]["recipe"], "overhead")},
+            "recipe": {
+                "name": "overhead",
+                **config.complete_and_check(recipe, config.study_schema()["$defs"]["recipe"], "overhead"),
+            },
             "hardware": self._computing(profile.hardware),
             "variant": {"name": profile.mode, "varying": list(MODES[profile.mode])},
             "seed": profile.repeat,
@@ -297,10 +302,10 @@ class Study:
 
 def is_deterministic(cell: Cell) -> bool:
     """Whether the runs of a cell are deterministic."""
-    return "impl" not in variant(cell.variant).varying
+    return "impl" not in variant_named(cell.variant).varying
 
 
 def _varying(name: str) -> dict[str, Any]:
-    varying, bit_after = variant(name)
+    varying, bit_after = variant_named(name)
     moved = {"bit_after": bit_after} if "bit" in varying else {}
     return {"name": name, "varying": list(varying), **moved}

@@ -46,10 +46,10 @@ def to_read() -> str:
     return _only(_files() or list(filter(is_study, [DEFAULT])) or kept, "--study")
 
 
-def loaded(file: str | None) -> tuple[str, Study]:
+def load_from_files(file: str | None) -> tuple[str, Study]:
     """The file and its study; by default those of this folder."""
     file = file or to_read()
-    return file, grid.load(file)
+    return file, grid.load_study(file)
 
 
 def _files() -> list[str]:
@@ -123,10 +123,10 @@ def as_written(config_of_module: config.Config, files: Iterable[str | Path]) -> 
 
 def _entry(entry: str) -> config.Config:
     key, equals, text = entry.partition("=")
-    known = config.schema()["properties"]
+    known = config.study_schema()["properties"]
     if not equals or key not in known:
         raise BadInput("command line", "--config", f"found {entry!r}", f"KEY=VALUE, allowed keys: {', '.join(known)}")
     try:
-        return {key: strict_yaml.load(text)}
+        return {key: strict_yaml.load_yaml(text)}
     except ValueError as error:
         raise BadInput("command line", f"--config {key}", str(error).removeprefix("line 1: ")) from None

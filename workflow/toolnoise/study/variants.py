@@ -26,7 +26,7 @@ class Variant(NamedTuple):
     bit_after: int = 0
 
 
-def variant(name: str) -> Variant | None:
+def variant_named(name: str) -> Variant | None:
     """The variant of that name, if there is one."""
     if name in VARIANTS:
         return Variant(VARIANTS[name])

@@ -13,7 +13,7 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import replicate
+from toolnoise.base.noise_sources import replicate_of
 from toolnoise.base.spec import Spec
 from toolnoise.models.initial import Parameter
 
@@ -36,17 +36,17 @@ def of_run(parameters: Sequence[Parameter], spec: Spec) -> Move | None:
     """The move of the run that `spec` describes, if its variant lets a bit vary."""
     if not spec.varies("bit"):
         return None
-    return drawn(parameters, spec.study_seed, replicate("bit", spec), spec.model.name, spec.variant.bit_tensor)
+    return draw_move(parameters, spec.study_seed, replicate_of("bit", spec), spec.model.name, spec.variant.bit_tensor)
 
 
-def recorded(move: Move | None, spec: Spec, epochs: int) -> dict[str, Any] | None:
+def record_of_move(move: Move | None, spec: Spec, epochs: int) -> dict[str, Any] | None:
     """The entry on its move in the record of a run of `epochs` epochs; None if the run diverged before the move."""
     if move is None or epochs <= spec.variant.bit_after:
         return None
     return {**move._asdict(), "index": list(move.index), "after_epoch": spec.variant.bit_after}
 
 
-def drawn(
+def draw_move(
     parameters: Sequence[Parameter], study_seed: int, replicate: int, model: str, tensor: str | None = None
 ) -> Move:
     """Draw the move of a replicate, in `tensor` or in any kernel; errors name the model as `model`."""
@@ -58,7 +58,7 @@ def drawn(
     if not kernels:
         problem = "no trained tensor of two axes or more"
         raise BadInput(f"model {model}", "", problem, "expected one to move a weight in")
-    which, way = map(int, streams.raw(streams.key(study_seed, "bit", replicate, "weight"), 2))
+    which, way = map(int, streams.raw_integers(streams.stream_key(study_seed, "bit", replicate, "weight"), 2))
     place = which * sum(math.prod(kernel.shape) for kernel in kernels) >> 64
     for kernel in kernels:
         if place < (size := math.prod(kernel.shape)):

@@ -76,7 +76,7 @@ class Checkpoints:
         try:
             with files.replacing(self.path) as scratch, scratch.open("wb+") as file:
                 file.write(_header("0" * 64))
-                arrays.pack(file, {ABOUT: text, **tensors})
+                arrays.pack_npz(file, {ABOUT: text, **tensors})
                 whole = _digest(file)
                 file.seek(0)
                 file.write(_header(whole))
@@ -90,7 +90,7 @@ class Checkpoints:
             first = file.read(len(_header("0" * 64)))
             if first != _header(_digest(file)):
                 raise BadInput(self.path, "", "damaged", "expected a checkpoint that train wrote")
-            tensors = arrays.unpack(file)
+            tensors = arrays.unpack_npz(file)
         about = json.loads(tensors.pop(ABOUT).tobytes())
         step, rows, seconds, resumed = (about[key] for key in ("step", "rows", "seconds", "resumed"))
         for key, wanted in self.identity.items():

@@ -19,7 +19,7 @@ import numpy as np
 from toolnoise import engines
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import replicate
+from toolnoise.base.noise_sources import replicate_of
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import prepared
 from toolnoise.engines import State
@@ -47,7 +47,7 @@ def build_model(engine: KerasEngine, spec: Spec, dataset: prepared.Data) -> tupl
         problem = f"{model['builder']}: {error}"
         raise BadInput(f"model {model['name']}", "options", problem, "allowed: the builder's own") from None
     try:
-        return engine.build(checked(builder, model, dataset.output_shape), model["options"], shape, classes)
+        return engine.build(checked_builder(builder, model, dataset.output_shape), model["options"], shape, classes)
     except ValueError as error:
         # For example, the images are too small for its pooling, or the network does not come in this size.
         size = " x ".join(map(str, shape))
@@ -73,7 +73,7 @@ def emulated_noise(spec: Spec) -> str | None:
 
 def initial_state(parameters: Sequence[Parameter], spec: Spec, base: Sequence[str] = ()) -> State:
     """The initial state of the run that `spec` describes: drawn, except for tensors in the weights of a base."""
-    drawn_for = replicate("init", spec)
+    drawn_for = replicate_of("init", spec)
     weights = initial_weights(parameters, spec.study_seed, drawn_for, spec.model.name)
     for path in base:
         weights |= _of_base(path, parameters)
@@ -107,7 +107,7 @@ def _builder(model: dict[str, Any]) -> Callable[..., Any]:
         raise _refusal(model, error) from None
 
 
-def checked(builder: Callable[..., Any], model: dict[str, Any], scores: tuple[int, ...]) -> Callable[..., Any]:
+def checked_builder(builder: Callable[..., Any], model: dict[str, Any], scores: tuple[int, ...]) -> Callable[..., Any]:
     """A builder that requires outputs of shape `scores`; any fault of the model's builder or network is one line."""
 
     def build(shape: tuple[int, ...], classes: int, **options: Any) -> Any:

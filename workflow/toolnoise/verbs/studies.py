@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from toolnoise.base.printing import size
+from toolnoise.base.printing import size_text
 from toolnoise.commands.verb import AS_JSON, MORE, STUDY, flag, option, show, verb
 
 # The packages and programs that `doctor` looks for.
@@ -58,13 +58,13 @@ def summary(options: argparse.Namespace) -> None:
     from toolnoise.study import grid, layout, study_files
 
     name = Path(layout.STUDY).name
-    with archive.opened(options.study or study_files.to_read()) as (file,):
+    with archive.opened_results(options.study or study_files.to_read()) as (file,):
         kept = file / name if file.is_dir() else file
-        study = grid.load(kept)
+        study = grid.load_study(kept)
         if kept.name == name and kept.with_name("metrics").is_dir():
             # The results lie beside this file, also if they were moved. A user's own file may have the same name.
             study = study.lying_at(kept.parent)
-        shown = summary.as_json if options.json else summary.claims if options.claims else summary.as_text
+        shown = summary.as_json if options.json else summary.claims_text if options.claims else summary.as_text
         show(shown(study))
 
 
@@ -84,7 +84,7 @@ def estimate(options: argparse.Namespace) -> None:
     from toolnoise.estimate import costs
     from toolnoise.study import study_files
 
-    file, study = study_files.loaded(options.study)
+    file, study = study_files.load_from_files(options.study)
     if options.measure:
         costs.measure(study, file)
     cost = costs.estimate(study)
@@ -137,20 +137,20 @@ def _found_here() -> Iterator[tuple[str, str]]:
     from toolnoise.study import config
     from toolnoise.study.programs import ENGINE
 
-    machine = environment.machine()
+    machine = environment.describe_machine()
     yield "machine", f"{machine['host']}, {machine['system']}, Python {machine['python']}"
     yield "processor", f"{machine['cpu']}: {' '.join(machine['cpu_flags']) or 'no instruction sets known'}"
     yield "cores", f"{machine['cores']}"
     yield "memory", f"{machine['memory_mib'] / 1024:.1f} GiB" if machine["memory_mib"] else "unknown"
-    yield "free disk", f"{size(shutil.disk_usage('.').free)} in this folder"
+    yield "free disk", f"{size_text(shutil.disk_usage('.').free)} in this folder"
     yield "GPUs", ", ".join(f"{gpu.name} (driver {gpu.driver or 'unknown'})" for gpu in accelerators.gpus()) or "none"
     yield "TPUs", ", ".join(accelerators.tpu()) or "none"
     for what, names in (("frameworks", FRAMEWORKS), ("packages", PACKAGES)):
-        found = environment.installed(names)
+        found = environment.installed_versions(names)
         yield what, ", ".join(f"{name} {version}" for name, version in found.items()) or "none"
     for program in PROGRAMS:
         yield program, shutil.which(program) or "not found"
-    for name, entry in config.registered("hardware").items():
+    for name, entry in config.registry_entries("hardware").items():
         # Toolings of training programs need only the packages that the programs need.
         if entry["engine"] != ENGINE and not serving.why_not({"name": name, **entry}):
             yield "can run", name

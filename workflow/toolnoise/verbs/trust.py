@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolnoise.base.errors import BadInput, as_given
-from toolnoise.base.printing import escaped
+from toolnoise.base.printing import make_printable
 from toolnoise.commands.verb import AS_JSON, MORE, VERIFY, flag, option, show, verb
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def audit(options: argparse.Namespace) -> None:
     if options.repair and archive.archive_of(options.results):
         raise BadInput("command line", "--repair", f"{options.results} is an archive", "a results folder")
     _require_sample(options.sample)
-    with archive.opened(options.results) as (place,):
+    with archive.opened_results(options.results) as (place,):
         audit = _examined(place, options)
         if options.repair and audit.findings:
             _repair(audit)
@@ -81,7 +81,7 @@ def _examined(place: Path, options: argparse.Namespace) -> "Audit":
 
     folder = None if place.is_dir() else tree.study_of(place)
     if folder is None:
-        results = tree.load(place)
+        results = tree.load_results(place)
     else:
         part = tree.load_study(folder).behind(place.absolute().relative_to(folder).as_posix())
         results = tree.Results((part,))
@@ -102,7 +102,7 @@ def _made_again(count: int, study: "Tree") -> "Found":
     # Statements of earlier versions have no command.
     stated = [statement for statement in study.statements if statement.command]
     cheap = [rebuild.Job(study, statement) for statement in stated if statement.verb not in TRAINS]
-    for outcome in rebuild.made_again(rebuild.sampled(cheap, count, secrets.randbits(32))):
+    for outcome in rebuild.made_again(rebuild.sample_jobs(cheap, count, secrets.randbits(32))):
         if outcome.verdict in (rebuild.DIFFERS, rebuild.LACKING):
             yield outcome.job.statement.name, f"{outcome.verdict}: {'; '.join(outcome.lines)}"
 
@@ -118,16 +118,16 @@ def _repair(audit: "Audit") -> None:
 
     for study in audit.studies:
         for path in scratch.clean(study.root):
-            print(f"removed: {escaped(str(path))}", file=sys.stderr)
+            print(f"removed: {make_printable(str(path))}", file=sys.stderr)
     for folder, targets in damaged(audit).items():
         root = folder.resolve()
         if root.parent.name != RESULTS:
             raise BadInput(folder, "", "cannot be repaired where it lies", "results of a study in results/")
-        where = ["--snakefile", str(program.snakefile()), "--directory", str(root.parent.parent)]
+        where = ["--snakefile", str(program.path_of_snakefile()), "--directory", str(root.parent.parent)]
         given = ["--configfile", str(root / STUDY_FILE), "--cores", "all", "--rerun-incomplete"]
         # The default target makes everything that follows from these files; the files are added in case it lacks them.
-        command = program.python("snakemake", *where, *given, "--forcerun", *targets, "--", "all", *targets)
-        print(f"running: {escaped(shlex.join(command))}", file=sys.stderr, flush=True)
+        command = program.python_command("snakemake", *where, *given, "--forcerun", *targets, "--", "all", *targets)
+        print(f"running: {make_printable(shlex.join(command))}", file=sys.stderr, flush=True)
         # Its output goes to standard error, as the audit's own remarks do.
         subprocess.run(command, stdout=sys.stderr, check=False)
 
@@ -145,7 +145,7 @@ def diff(options: argparse.Namespace) -> None:
     """print the differences between two runs, cells or folders"""
     from toolnoise.provenance import archive, diff
 
-    with archive.opened(options.a, options.b) as pair:
+    with archive.opened_results(options.a, options.b) as pair:
         found = compared(*pair)
     show(found if options.json else diff.as_text(found))
     sys.stdout.flush()
@@ -164,7 +164,7 @@ def compared(path_a: str | Path, path_b: str | Path) -> dict[str, Any]:
         found = two_runs.compare_runs(a, b, diff.made_from)
     elif kind == two_runs.CELL:
         found = two_runs.compare_cells(a, b, diff.made_from)
-        found["made_from"] = diff.merged(run["made_from"] for run in found["runs"])
+        found["made_from"] = diff.merge_differences(run["made_from"] for run in found["runs"])
     else:
         found = diff.compare_results(a, b, partial(two_runs.compare_cells_of, made_from=diff.made_from))
     return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **found}
@@ -187,13 +187,13 @@ def rebuild(options: argparse.Namespace) -> None:
     if not options.runs and options.sample is None:
         raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
     _require_sample(options.sample)
-    with archive.opened(*(options.runs or ["results"])) as paths:
+    with archive.opened_results(*(options.runs or ["results"])) as paths:
         jobs = rebuild.jobs_of(paths)
         if options.sample is not None:
-            count, jobs = len(jobs), rebuild.sampled(jobs, options.sample, options.seed)
+            count, jobs = len(jobs), rebuild.sample_jobs(jobs, options.sample, options.seed)
             kinds = ", ".join(f"{number} {kind}" for kind, number in Counter(job.kind for job in jobs).items())
             print(f"sampled {len(jobs)} of {count} jobs (seed {options.seed}): {kinds}", flush=True)
-        sys.exit(rebuild.report(rebuild.made_again(jobs)))
+        sys.exit(rebuild.report_outcomes(rebuild.made_again(jobs)))
 
 
 @verb(
@@ -212,7 +212,7 @@ def export(options: argparse.Namespace) -> None:
     from toolnoise.study import grid, layout
 
     what = Path(options.study)
-    study = grid.load(what / "study.json" if what.is_dir() else what)
+    study = grid.load_study(what / "study.json" if what.is_dir() else what)
     root = what if what.is_dir() else Path(study.path(layout.STUDY)).parent
     if not root.is_dir():
         raise BadInput(root, "", "no such folder", "the results of the study")
@@ -241,11 +241,11 @@ def import_(options: argparse.Namespace) -> None:
     from toolnoise.provenance import archive, signing
     from toolnoise.study import grid
 
-    study = grid.load(options.study) if options.study else None
+    study = grid.load_study(options.study) if options.study else None
     into = Path(options.into or Path("results", study.name if study else archive.study_in(options.archive)))
     if not into.is_dir():
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
-    study = study or grid.load(into / "study.json")
+    study = study or grid.load_study(into / "study.json")
     signed = signing.signature_check(options.require_signature) if options.require_signature else None
     counts = sharing.import_archive(options.archive, study, into, other_code=options.other_code, why_unsigned=signed)
     print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
@@ -284,6 +284,6 @@ def crate(options: argparse.Namespace) -> None:
     if options.licence and not re.fullmatch(r"[A-Za-z0-9.+-]+", options.licence):
         wanted = "an SPDX identifier, such as CC-BY-4.0"
         raise BadInput("command line", "--licence", f"found {options.licence!r}", wanted)
-    with archive.opened(options.results) as (results,):
+    with archive.opened_results(options.results) as (results,):
         jobs, packed, referenced = crate.export(results, Path(options.out), options.embed, options.licence)
     print(f"{options.out}: {jobs} jobs, {packed} files packed, {referenced} referenced only")

@@ -57,7 +57,7 @@ def start(toolings: Mapping[str, dict[str, Any]]) -> None:
             words = (str(listener.fileno()), json.dumps(tooling), f"{folder}/{name}")
             # A framework's messages during import are discarded; if the import fails, its jobs start cold.
             template = subprocess.Popen(
-                program.python("toolnoise.warm.template", *words),
+                program.python_command("toolnoise.warm.template", *words),
                 stdin=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=os.environ | ONE_THREAD,
@@ -113,7 +113,7 @@ def main() -> None:
 def _sources() -> list[tuple[str, int]]:
     """The source files behind jobs and the folders of packages, each with the time of its last change."""
     packages = [Path(folder) for folder in sys.path if folder.endswith("-packages")]
-    files = [*program.PACKAGE.rglob("*.py"), *map(program.path_of, program.registries()), *packages]
+    files = [*program.PACKAGE.rglob("*.py"), *map(program.path_of, program.names_of_registries()), *packages]
     return [(str(path), path.stat().st_mtime_ns) for path in files]
 
 
@@ -142,7 +142,7 @@ def _imported_for(words: list[str], tooling: dict[str, Any]) -> str:
     from toolnoise.study import job_code, programs
     from toolnoise.training.network import emulated_noise
 
-    options = cli.parsed(words)
+    options = cli.parse_options(words)
     if options.verb not in job_code.JOBS:
         return "no job"
     parameters = jobs.parameters_of(job_code.function_of(options.verb), vars(options))
@@ -175,10 +175,10 @@ def _perform(job: dict[str, Any], streams: list[int], connection: socket.socket)
     sys.argv = job["argv"]
     os.environ.clear()
     os.environ.update(job["environment"])
-    end(performed(sys.argv[1:]), connection)
+    end_process(perform_words(sys.argv[1:]), connection)
 
 
-def performed(words: list[str]) -> int:
+def perform_words(words: list[str]) -> int:
     """Perform a command line in this process; return its exit code."""
     from toolnoise import cli
 
@@ -194,7 +194,7 @@ def performed(words: list[str]) -> int:
     return 0
 
 
-def end(code: int, connection: socket.socket | None = None) -> NoReturn:
+def end_process(code: int, connection: socket.socket | None = None) -> NoReturn:
     """End as Python does, but free no memory: this would copy each page that the process shares with its template."""
     threading._shutdown()
     atexit._run_exitfuncs()

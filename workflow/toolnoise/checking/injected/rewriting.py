@@ -65,7 +65,7 @@ def start(task: Mapping[str, Any]) -> None:
         if not name_of(path):
             return read(loader, name)
         try:
-            return rewritten(loader.get_data(path), path, starts=isinstance(loader, _ScriptLoader))
+            return rewrite_code(loader.get_data(path), path, starts=isinstance(loader, _ScriptLoader))
         except (SyntaxError, ValueError, RecursionError, OSError):
             # Python itself reports the error.
             return read(loader, name)
@@ -77,7 +77,7 @@ def start(task: Mapping[str, Any]) -> None:
         _rewrite_command_line()
 
 
-def rewritten(source: bytes | str, path: str, *, starts: bool = False) -> CodeType:
+def rewrite_code(source: bytes | str, path: str, *, starts: bool = False) -> CodeType:
     """The compiled code of a file, with its calls going through the recorder."""
     tree = ast.parse(source, path)
     tree = _Rewriter(name_of(path)).visit(tree)
@@ -253,7 +253,7 @@ def _rewrite_command_line() -> None:
             return
         is_running = True
         try:
-            code = rewritten(arguments[0], "<string>")
+            code = rewrite_code(arguments[0], "<string>")
         except (SyntaxError, ValueError):
             return
         exec(code, sys.modules["__main__"].__dict__)  # noqa: S102 (the program itself)

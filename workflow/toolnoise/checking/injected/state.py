@@ -259,14 +259,14 @@ class _Observer:
 
     def _state(self, frame: types.FrameType) -> tuple[State, Mapping[str, Callable[[], int]]]:
         """The state, with all values that the program's variables lead to; and the generators among these values."""
-        values = Values(roots(frame))
+        values = Values(program_variables(frame))
         loops = [loop for each in stack(frame) for loop in loops_around(each)]
         state = {
             "place": self._place(frame),
             "line": (frame.f_code.co_filename, frame.f_lineno),
             "leaves": values.leaves,
             "names": values.names,
-            "scopes": scopes(frame),
+            "scopes": scopes_of_variables(frame),
             "counters": sorted({name for loop in loops for name in counters(loop)}),
             "changed": sorted({name for loop in loops for name in assigned(loop)}),
             "files": [module.__file__ for module in own_modules() if getattr(module, "__file__", None)],
@@ -311,7 +311,7 @@ def own_modules() -> list[types.ModuleType]:
     return [each for each in modules if each.__name__ == "__main__" or name_of(getattr(each, "__file__", None) or "")]
 
 
-def roots(frame: types.FrameType) -> list[tuple[str, Any]]:
+def program_variables(frame: types.FrameType) -> list[tuple[str, Any]]:
     """The program's variables: those of its modules, then those of its running functions, the innermost last."""
     variables: dict[str, Any] = {}
     for each in stack(frame):
@@ -323,7 +323,7 @@ def roots(frame: types.FrameType) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in variables.items() if not name.rpartition(".")[2].startswith("__")]
 
 
-def scopes(frame: types.FrameType) -> dict[str, tuple[str, int, int]]:
+def scopes_of_variables(frame: types.FrameType) -> dict[str, tuple[str, int, int]]:
     """The file and lines of the function, for each variable of running functions; the innermost function counts."""
     found: dict[str, tuple[str, int, int]] = {}
     for each in reversed(stack(frame)):

@@ -93,14 +93,14 @@ def first_lines(loop: Loop) -> tuple[int, int]:
     return first.lineno, max(first.lineno, block[0].lineno - 1) if isinstance(block, list) else first.end_lineno
 
 
-def counters(loop: Loop) -> list[str]:
+def loop_counters(loop: Loop) -> list[str]:
     """The names and attributes, such as self.epoch, that show how far a loop is."""
     nodes = list(ast.walk(loop.test if isinstance(loop, ast.While) else loop.target))
     inner = [each.value for each in nodes if isinstance(each, ast.Attribute)]
     return sorted({ast.unparse(n) for n in nodes if isinstance(n, ast.Name | ast.Attribute) and n not in inner})
 
 
-def assigned(loop: Loop) -> set[str]:
+def assigned_names(loop: Loop) -> set[str]:
     """The names that a loop assigns."""
     return {each.id for each in ast.walk(loop) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
@@ -114,7 +114,7 @@ def value_of(name: str, frame: FrameType) -> Any:
     return value
 
 
-def stack(frame: FrameType | None) -> list[FrameType]:
+def user_frames(frame: FrameType | None) -> list[FrameType]:
     """The frames, from this one outwards, that belong to the program itself or to a library's training loop."""
     frames = []
     while frame:

@@ -156,7 +156,7 @@ def global_digests() -> dict[str, int]:
 # Digests
 
 
-def digest(value: Any) -> int:
+def digest_of_value(value: Any) -> int:
     """The digest of a value; if a value cannot be read, its type counts."""
     return _Digest().of(value)
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_text, readable
-from toolnoise.datasets.archives import opened
+from toolnoise.datasets.archives import opened_archive
 from toolnoise.datasets.prepared import PARTS, Raw, RawPart
-from toolnoise.datasets.readers.images import Decoder, whole
+from toolnoise.datasets.readers.images import Decoder, resize_whole
 from toolnoise.datasets.sources import paths_of
 from toolnoise.formulas.outcomes import LABELS, YES_OR_NO
 
@@ -40,8 +40,8 @@ def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Ra
     targets, parts = read_faces(attributes, partition, entry.get("targets", [target]), groups)
     if target not in targets:
         raise BadInput(f"dataset {name}", "target", f"found {target!r}", "one of the attributes in targets")
-    decoder = Decoder(name, entry, threads, whole)
-    members = stack.enter_context(opened(images))
+    decoder = Decoder(name, entry, threads, resize_whole)
+    members = stack.enter_context(opened_archive(images))
     by_name = {member.rpartition("/")[2]: member for member in members}
     for faces in parts.values():
         for face in faces.names:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.archives import Members, opened
+from toolnoise.datasets.archives import Members, opened_archive
 from toolnoise.datasets.prepared import Raw, RawPart
 
 SIZE = 32
@@ -35,7 +35,7 @@ FORMS = (
 def read(name: str, entry: dict[str, Any], _threads: int, stack: ExitStack) -> Raw:
     """Read the official archive, or a folder with its files."""
     path = Path(entry["path"])
-    members = stack.enter_context(opened(path))
+    members = stack.enter_context(opened_archive(path))
     files = {member.rpartition("/")[2]: member for member in members}
     form = next((form for form in FORMS if form.train[0] in files), None)
     if form is None:

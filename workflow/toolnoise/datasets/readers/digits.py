@@ -23,13 +23,13 @@ def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> 
     images, maximum = images.reshape(-1, SIDE, SIDE, 1), DARKEST
     side = entry.get("image_size", SIDE)
     if side != SIDE:
-        images, maximum = enlarged(images, side), 255
+        images, maximum = enlarge_digits(images, side), 255
     images = images.astype(np.uint8)
     train, test = RawPart(images[:split], labels[:split]), RawPart(images[split:], labels[split:])
     return Raw(train, test, [str(digit) for digit in range(10)], maximum=maximum)
 
 
-def enlarged(images: np.ndarray, side: int) -> np.ndarray:
+def enlarge_digits(images: np.ndarray, side: int) -> np.ndarray:
     """The digits at `side` x `side` pixels: bilinear between pixel centres, rounded to whole numbers from 0 to 255."""
     places = np.clip((np.arange(side) + 0.5) * SIDE / side - 0.5, 0, SIDE - 1)
     before = np.minimum(places.astype(int), SIDE - 2)

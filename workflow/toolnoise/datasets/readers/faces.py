@@ -109,7 +109,7 @@ def draw_faces(
 
 def stream(*what: str | int) -> int:
     """The key of one draw of synthetic data."""
-    return streams.key(0, "data", 0, "synthetic", *what)
+    return streams.stream_key(0, "data", 0, "synthetic", *what)
 
 
 def _shares(total: int, weights: list[int]) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.archives import Members, opened
+from toolnoise.datasets.archives import Members, opened_archive
 from toolnoise.datasets.prepared import PARTS, Raw, RawPart
 from toolnoise.datasets.readers.images import Decoder
 
@@ -19,7 +19,7 @@ FORM = "train/<class>/<image> and test/<class>/<image>"
 def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Raw:
     """Read the folder; without `image_size` the images must be of one size."""
     decoder = Decoder(name, entry, threads)
-    members = stack.enter_context(opened(entry["path"]))
+    members = stack.enter_context(opened_archive(entry["path"]))
     train, test = (_files(members, part) for part in PARTS)
     classes = sorted({kind for kind, _ in train})
     _require_trained(members, test, classes)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.archives import Members, opened
+from toolnoise.datasets.archives import Members, opened_archive
 from toolnoise.datasets.prepared import Raw
 from toolnoise.datasets.readers.folder import by_class, part_of
 from toolnoise.datasets.readers.images import Decoder
@@ -25,7 +25,7 @@ def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Ra
     """Read training and validation images."""
     train_path, test_path = paths_of(entry, "train", "test")
     decoder = Decoder(name, entry, threads)
-    train, test = (stack.enter_context(opened(path)) for path in (train_path, test_path))
+    train, test = (stack.enter_context(opened_archive(path)) for path in (train_path, test_path))
     train_files = by_class(train, "", FORM)
     classes = sorted({kind for kind, _ in train_files})
     if any("/" in file for file in test):
@@ -40,7 +40,7 @@ def read(name: str, entry: dict[str, Any], threads: int, stack: ExitStack) -> Ra
 
 def _labelled_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:
     """The class and the name of each validation image; images are numbered in the order of their names."""
-    with opened(devkit) as members:
+    with opened_archive(devkit) as members:
         files = {file: member for member in members for file in (TRUTH, SYNSETS) if member.endswith(file)}
         for file in (TRUTH, SYNSETS):
             if file not in files:

@@ -13,7 +13,7 @@ from PIL import Image, UnidentifiedImageError
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import Members
-from toolnoise.datasets.prefetch import ahead
+from toolnoise.datasets.prefetch import map_ahead
 from toolnoise.datasets.sources import keeps_originals
 
 # The usual formats of photographs and drawings. Each further decoder would be exposed to damaged files.
@@ -26,7 +26,7 @@ BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, 
 Fit = Callable[[Image.Image, int], Image.Image]
 
 
-def middle(image: Image.Image, size: int) -> Image.Image:
+def crop_middle(image: Image.Image, size: int) -> Image.Image:
     """Scale the image until its shorter side has `size` pixels, and crop the square in its middle."""
     scale = size / min(image.size)
     if scale * max(image.size) > MOST_STRETCHED * size:
@@ -39,7 +39,7 @@ def middle(image: Image.Image, size: int) -> Image.Image:
     return image.crop((left, top, left + size, top + size))
 
 
-def whole(image: Image.Image, size: int) -> Image.Image:
+def resize_whole(image: Image.Image, size: int) -> Image.Image:
     """Resize the whole image to a square of `size` pixels, whatever its shape."""
     return image.resize((size, size), Image.Resampling.BILINEAR)
 
@@ -64,7 +64,7 @@ class Decoder:
     Originals stay encoded, and are decoded only to refuse damaged ones; a network sees them at the size `side`.
     """
 
-    def __init__(self, name: str, entry: dict[str, Any], threads: int, fit: Fit = middle) -> None:
+    def __init__(self, name: str, entry: dict[str, Any], threads: int, fit: Fit = crop_middle) -> None:
         self.threads, self.fit, self.shape, self.side = threads, fit, None, 0
         seen = entry.get("image_size")
         self.size = entry.get("stored_size", seen)
@@ -76,7 +76,7 @@ class Decoder:
 
     def decode(self, members: Members, names: Sequence[str]) -> Iterator[Any]:
         """The pixels of each named image, height x width x 3; for an original, its bytes, height and width."""
-        decoded = ahead(lambda name: self._decode(members, name), names, self.threads)
+        decoded = map_ahead(lambda name: self._decode(members, name), names, self.threads)
         with progress(f"decoding {members.path.name}", len(names), "images") as bar:
             for name, image in zip(names, decoded, strict=True):
                 shape = () if self.side else image.shape

@@ -14,7 +14,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
-from toolnoise.datasets.archives import unpacked
+from toolnoise.datasets.archives import unpack_gzip
 from toolnoise.datasets.prepared import PARTS, Raw, RawPart
 from toolnoise.datasets.sources import paths_of
 
@@ -39,7 +39,7 @@ def _numbers(path: Path, axes: int) -> np.ndarray:
     """The array in an idx file of unsigned bytes."""
     wanted = f"an idx file of unsigned bytes with {axes} {'axis' if axes == 1 else 'axes'}"
     with readable(path, wanted):
-        content = unpacked(path)
+        content = unpack_gzip(path)
     start, header = bytes((0, 0, UNSIGNED_BYTES, axes)), 4 + 4 * axes
     if content[:4] != start:
         raise BadInput(path, "", f"begins with {content[:4].hex() or 'nothing'}", f"{start.hex()}: {wanted}")

@@ -16,7 +16,7 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets.prefetch import ahead
+from toolnoise.datasets.prefetch import map_ahead
 
 # The threads that decode each part of an epoch ahead; at most one per available CPU.
 THREADS = min(8, len(os.sched_getaffinity(0)))
@@ -75,7 +75,7 @@ class Originals:
         """The given box of each image, at the size that a network sees, float32 from 0 to 255."""
         pictures = np.empty(self.shape, np.float32)
         images = zip(self, self.sizes, parts.reshape(-1, 4), strict=True)
-        for place, pixels in enumerate(ahead(lambda image: self._picture(*image), images, THREADS)):
+        for place, pixels in enumerate(map_ahead(lambda image: self._picture(*image), images, THREADS)):
             pictures[place] = pixels
         return pictures
 
@@ -86,7 +86,7 @@ class Originals:
         pixels = pixels_of(encoded.tobytes(), self.file, "an image")
         if pixels.shape[:2] != tuple(size):
             raise BadInput(self.file, "", "an image has another size", "remove the file to have it prepared again")
-        return resized(pixels, box, self.side)
+        return resize_box(pixels, box, self.side)
 
 
 def originals_in(stored: np.ndarray, sizes: np.ndarray, side: int, file: str | Path = "") -> Originals:
@@ -104,7 +104,7 @@ def read_originals(path: str | Path, part: str, arrays: Mapping[str, np.ndarray]
     return originals_in(stored, sizes, side, path)
 
 
-def resized(pixels: np.ndarray, box: np.ndarray, side: int) -> np.ndarray:
+def resize_box(pixels: np.ndarray, box: np.ndarray, side: int) -> np.ndarray:
     """A box of an image, resized to `side` x `side`, float32; mirrored first if its width is negative."""
     top, left, height, width = map(int, box)
     part = pixels[top : top + height, left : left + abs(width)][:, :: np.sign(width)]
@@ -139,7 +139,7 @@ def drawn_boxes(law: Mapping[str, Any], sizes: np.ndarray, stream: Callable[[int
     boxes, left = np.concatenate([np.zeros_like(sizes), sizes], axis=1).astype(np.int32), np.arange(len(sizes))
     for attempt in range(ATTEMPTS):
         # Every image has its own words in each attempt, even if other images already have a box.
-        words = streams.raw(stream(attempt), 4 * len(sizes)).reshape(-1, 4)[left]
+        words = streams.raw_integers(stream(attempt), 4 * len(sizes)).reshape(-1, 4)[left]
         tried, fits = _tried_boxes(law, sizes[left].T, words.T)
         boxes[left[fits]] = tried[fits]
         left = left[~fits]

@@ -15,9 +15,9 @@ import numpy as np
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_bytes, readable
-from toolnoise.datasets.archives import opened
+from toolnoise.datasets.archives import opened_archive
 from toolnoise.datasets.prepared import PARTS, Raw, RawPart
-from toolnoise.datasets.sources import embedded, paths_of
+from toolnoise.datasets.sources import embedded_text, paths_of
 
 # The names of both parts in Penn Treebank, in WikiText and in a user's folder.
 NAMES = ("ptb.{}.txt", "wiki.{}.tokens", "wiki.{}.raw", "{}.txt")
@@ -70,7 +70,7 @@ def class_name(token: str | bytes) -> str:
 def _texts(entry: dict[str, Any]) -> list[tuple[str, bytes]]:
     """The training and the test text, or one text to divide, each with its source."""
     if "embedded" in entry:
-        paths = [program.path_of(file) for file in embedded(entry)]
+        paths = [program.path_of(file) for file in embedded_text(entry)]
     else:
         paths = paths_of(entry, *PARTS) if "files" in entry else [Path(entry["path"])]
     if len(paths) == 1 and "test_share" not in entry:
@@ -80,7 +80,7 @@ def _texts(entry: dict[str, Any]) -> list[tuple[str, bytes]]:
 
 def _named(path: Path) -> list[tuple[str, bytes]]:
     pairs = [[form.format(part) for part in PARTS] for form in NAMES]
-    with opened(path) as members:
+    with opened_archive(path) as members:
         names = {member.rpartition("/")[2]: member for member in members}
         for pair in pairs:
             if names.keys() >= set(pair):

@@ -20,8 +20,8 @@ from toolnoise.formulas.per_run import OWN
 from toolnoise.stats import draws
 from toolnoise.stats.contrasts import PAIRS, Arm, normal_sd, of_runs
 from toolnoise.stats.estimates import TAIL
-from toolnoise.study.published import VARIANTS, Number, remedy
-from toolnoise.study.variants import variant
+from toolnoise.study.published import VARIANTS, Number, remedy_of_number
+from toolnoise.study.variants import variant_named
 
 Tables = Mapping[str, pd.DataFrame]
 OF_PAIRS = ("churn", "churn_normalised", "l2_unit", "l2_raw")  # a run's value is its mean over pairs
@@ -112,7 +112,7 @@ def sizes_by_null(metric: str, stability: pd.DataFrame | None) -> dict[Subject, 
 
 def _subject(number: Number) -> Subject:
     kind = number.item.partition("/")[0]
-    return Subject(*number[1:5], number.group, remedy(number) if kind.startswith("remedies") else "")
+    return Subject(*number[1:5], number.group, remedy_of_number(number) if kind.startswith("remedies") else "")
 
 
 def _published(number: Number, sd: Number | None) -> Arm:
@@ -135,8 +135,10 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Arms:
             draw = {source: getattr(row, source) for source in DRAWN}
             drawn.setdefault(subject, []).append({source: None if is_ == OWN else is_ for source, is_ in draw.items()})
     # If all runs of a cell share a draw, they are independent given that draw, and the arm holds for it alone.
-    free = {subject: run_draws for subject, run_draws in drawn.items() if len(set(draws.units(run_draws)[0])) > 1}
-    labels = dict(zip(free, draws.units(*free.values()), strict=True)) if free else {}
+    free = {
+        subject: run_draws for subject, run_draws in drawn.items() if len(set(draws.units_of_arms(run_draws)[0])) > 1
+    }
+    labels = dict(zip(free, draws.units_of_arms(*free.values()), strict=True)) if free else {}
     arms = {}
     for subject, numbers in values.items():
         units = labels[subject].tolist() if subject in free else [(subject, run) for run in range(len(numbers))]
@@ -195,9 +197,9 @@ def _rows(table: pd.DataFrame | None, metric: str) -> list[tuple]:
     return [] if table is None else list(table[table["metric"] == metric].itertuples(index=False))
 
 
-def injected(place: Subject, toolings: Toolings) -> bool:
+def is_emulated(place: Subject, toolings: Toolings) -> bool:
     """Whether the implementation noise of some runs is emulated."""
-    varied = variant(place.variant) if place.variant else None
+    varied = variant_named(place.variant) if place.variant else None
     emulates = toolings.get(place.hardware, {}).get("impl_noise") == "reduction-order"
     return emulates and varied is not None and "impl" in varied.varying
 
@@ -210,7 +212,7 @@ class ClaimPart(NamedTuple):
     subjects: tuple[Subject, ...]
 
 
-def parts(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> list[ClaimPart]:
+def parts_of_claim(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> list[ClaimPart]:
     """Every part of a claim; `sizes` are the numbers of positive training examples by data set and group."""
     sides = [claim["of"], *_sides(claim)]
     named = set().union(*sides, claim["where"])

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from toolnoise.formulas.declared import METRICS
-from toolnoise.papers.claims.arms import Arms, Claim, ClaimPart, Subject, Toolings, injected, parts
+from toolnoise.papers.claims.arms import Arms, Claim, ClaimPart, Subject, Toolings, is_emulated, parts_of_claim
 from toolnoise.stats.contrasts import Arm, Contrast, contrast
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 
@@ -52,26 +52,26 @@ class Finding(NamedTuple):
         return Finding(self.refutes, self.supports)
 
 
-def above(effect: Contrast, bound: float) -> Finding:
+def above_bound(effect: Contrast, bound: float) -> Finding:
     """The effect is above a bound."""
     return Finding(effect.above(bound), effect.below(bound))
 
 
-def equal(effect: Contrast, margin: float) -> Finding:
+def within_margin(effect: Contrast, margin: float) -> Finding:
     """The effect is within a margin, by two one-sided tests; against this, it is beyond the margin on one side."""
     inside = float(np.maximum(effect.below(margin), effect.above(-margin)))
     outside = float(np.minimum(effect.above(margin), effect.below(-margin)))
     return Finding(inside, outside)
 
 
-def combined(findings: list[Finding], every: bool) -> tuple[Finding, int, int]:
+def combine_findings(findings: list[Finding], every: bool) -> tuple[Finding, int, int]:
     """The finding of several parts, the place of the part that decides, and the number of parts it was chosen from.
 
     If every part must agree, the weakest decides for the claim, and the worst, corrected as one of several, against it.
     If one must agree, the best, so corrected, decides for the claim, and the most doubtful against it.
     """
     if not every:
-        finding, place, looks = combined([part.reversed for part in findings], every=True)
+        finding, place, looks = combine_findings([part.reversed for part in findings], every=True)
         return finding.reversed, place, looks
     weakest = int(np.argmax([part.supports for part in findings]))
     worst = int(np.argmin([part.refutes for part in findings]))
@@ -166,9 +166,9 @@ class ShownEffect(NamedTuple):
         return Estimate(*map(self.scale.read, bounds)).within(*self.scale.limits)
 
 
-def examine(claim: Claim, side: Side) -> tuple[ShownEffect | None, list[ShownEffect]]:
+def examine_claim(claim: Claim, side: Side) -> tuple[ShownEffect | None, list[ShownEffect]]:
     """A claim on one side, as a whole and by its parts; None as a whole if there is no part."""
-    all_parts = parts(claim, side.arms(claim), side.sizes)
+    all_parts = parts_of_claim(claim, side.arms(claim), side.sizes)
     if not all_parts:
         return None, []
     scale = scale_of(claim, side.name)
@@ -197,7 +197,7 @@ def _combined(claim: Claim, effects: Sequence[ShownEffect]) -> ShownEffect:
         missing = [shown for shown in effects if not shown.finding]
         shown = decides(missing, key=lambda shown: np.nan_to_num(shown.effect.value, nan=0.0))
         return shown._replace(name=WHOLE, everything=everything)
-    finding, place, looks = combined([shown.finding for shown in tested], every)
+    finding, place, looks = combine_findings([shown.finding for shown in tested], every)
     if claim["test"] == "presence":
         place = (np.argmin if every else np.argmax)([shown.effect.value for shown in tested])
     short_of = _one_only(claim, everything) if every else ""
@@ -219,7 +219,7 @@ def _one_only(claim: Claim, parts: Sequence[ClaimPart]) -> str:
 def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[ClaimPart], bound: float) -> ShownEffect:
     terms = _pooled(parts)
     if scale.linear:
-        terms = [(weight, linear(arm)) for weight, arm in terms]
+        terms = [(weight, linear_arm(arm)) for weight, arm in terms]
     elif len(terms) == 1 and terms[0][1].squares:
         terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a chi-squared test is an F test
     pooled = contrast(terms)
@@ -236,7 +236,7 @@ def _seen(claim: Claim, scale: Scale, part: ClaimPart, side: Side) -> ShownEffec
     ((_, arm),) = part.terms
     absent = float(arm.value == 0)
     finding = None if np.isnan(arm.value) else Finding(absent, 1 - absent)
-    reason = claim["cannot_fail"] or (INJECTED if injected(part.subjects[0], side.toolings) else "")
+    reason = claim["cannot_fail"] or (INJECTED if is_emulated(part.subjects[0], side.toolings) else "")
     effect = Estimate(scale.read(math.log(arm.value)) if arm.value > 0 else arm.value)
     return ShownEffect(part.name, scale, effect, (0.0, math.inf), None, finding, (part,), cannot_fail=reason)
 
@@ -244,8 +244,8 @@ def _seen(claim: Claim, scale: Scale, part: ClaimPart, side: Side) -> ShownEffec
 def finding_of(claim: Claim, effect: Contrast, bound: float) -> Finding:
     """The evidence of a contrast for a claim, by its test."""
     if claim["test"] == "equivalence":
-        return equal(effect, _margin(claim))
-    finding = above(effect, bound)
+        return within_margin(effect, _margin(claim))
+    finding = above_bound(effect, bound)
     return finding if claim["direction"] in ("above", "rising") else finding.reversed
 
 
@@ -272,7 +272,7 @@ def scale_of(claim: Claim, side: str) -> Scale:
     return Scale(unit if percent else plain, lambda value: factor * _exp(value), limits=(lowest, highest))
 
 
-def linear(arm: Arm) -> Arm:
+def linear_arm(arm: Arm) -> Arm:
     """An arm whose logarithm is the quantity itself, so that a contrast of such arms is a difference."""
     moves = {unit: arm.value * moved for unit, moved in arm.moves.items()}
     return arm._replace(value=math.exp(arm.value), moves=moves, error=arm.error * arm.value)

@@ -27,15 +27,24 @@ from toolnoise.papers.claims.arms import (
     Tables,
     Toolings,
     about_groups,
-    injected,
+    is_emulated,
     of_published,
     of_study,
     sizes_by_null,
 )
-from toolnoise.papers.claims.effects import PUBLISHED, STUDY, WHOLE, ShownEffect, Side, Sizes, examine, units_needed
+from toolnoise.papers.claims.effects import (
+    PUBLISHED,
+    STUDY,
+    WHOLE,
+    ShownEffect,
+    Side,
+    Sizes,
+    examine_claim,
+    units_needed,
+)
 from toolnoise.stats.contrasts import FEWEST
 from toolnoise.stats.estimates import TOO_FEW, Estimate
-from toolnoise.stats.significance import LEVEL, holm
+from toolnoise.stats.significance import LEVEL, holm_pvalues
 from toolnoise.study import published
 from toolnoise.study.entries import dataset_name
 
@@ -64,9 +73,9 @@ NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES, published.IDEN
 BEFORE = ("ratio", "exponent", "value")  # scales that are named before the number; others are units after it
 
 
-def read(path: str | Path) -> pd.DataFrame:
+def read_verdicts(path: str | Path) -> pd.DataFrame:
     """Read the verdicts in a file; refuse a repeated verdict, and a claim with one side only."""
-    verdict_rows = metric_files.read(path, CLAIMS).replace({"verdict": {OPEN_BEFORE: OPEN}})
+    verdict_rows = metric_files.read_metrics(path, CLAIMS).replace({"verdict": {OPEN_BEFORE: OPEN}})
     keys = verdict_rows[["claim", "part", "side"]]
     if keys.duplicated().any():
         raise BadInput(path, "claim", f"found {'/'.join(keys[keys.duplicated()].iloc[0])} twice", "each verdict once")
@@ -114,17 +123,20 @@ def judge(
     tables = read_tables({kind: paths for kind, paths in metrics.items() if paths}, columns)
     sides = (by_publication(), by_study(tables, toolings, label_of, synthetic))
     claims = [claim for claim in claims if not judged or claim["name"] in judged]
-    metric_files.write(out, CLAIMS, [row for side in sides for row in verdicts(claims, side)])
+    metric_files.write_metrics(out, CLAIMS, [row for side in sides for row in rows_of_verdicts(claims, side)])
 
 
 def read_tables(metrics: Mapping[str, list[str]], columns: Mapping[str, str]) -> Tables:
     """The metric files of each kind as one table."""
-    return {kind: metric_files.read(paths, metric_files.columns_at(columns[kind])) for kind, paths in metrics.items()}
+    return {
+        kind: metric_files.read_metrics(paths, metric_files.columns_at(columns[kind]))
+        for kind, paths in metrics.items()
+    }
 
 
 def by_publication() -> Side:
     """The side of the published numbers."""
-    numbers = [number for path in NUMBERS for number in published.read(path)]
+    numbers = [number for path in NUMBERS for number in published.read_published(path)]
 
     def arms(claim: Claim) -> Arms:
         settings = claim.get("published", {})
@@ -165,14 +177,14 @@ def by_study(
     )
 
 
-def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
+def rows_of_verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
     """The rows of all claims on one side: each claim, then its parts. Holm's families are the claims of a paper."""
-    examined = [examine(claim, side) for claim in claims]
+    examined = [examine_claim(claim, side) for claim in claims]
     papers = np.array([claim["paper"] for claim in claims])
     smallest = np.array([math.nan if whole is None else _smallest(whole) for whole, _ in examined])
     adjusted, families = np.full(len(claims), math.nan), dict.fromkeys(papers.tolist(), 0)
     for paper in families:
-        adjusted[papers == paper] = holm(smallest[papers == paper])
+        adjusted[papers == paper] = holm_pvalues(smallest[papers == paper])
         families[paper] = max(1, int((~np.isnan(smallest[papers == paper])).sum()))
     for claim, (whole, effects), pvalue in zip(claims, examined, adjusted.tolist(), strict=True):
         if whole is None:
@@ -181,7 +193,7 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
             yield (*about, side.name, WHOLE, ABSENT[side.name], "", *nothing)
             continue
         *row, note = _row(claim, side, whole, pvalue, LEVEL / families[claim["paper"]], effects)
-        judged = list(zip(effects, holm(np.array([_smallest(part) for part in effects])).tolist(), strict=True))
+        judged = list(zip(effects, holm_pvalues(np.array([_smallest(part) for part in effects])).tolist(), strict=True))
         hidden = _disagreement([_verdict(*part) for part in judged]) if claim["parts"] == "pooled" else ""
         yield (*row, "; ".join(filter(None, (hidden, note))))
         for part, of_part in judged:
@@ -207,7 +219,7 @@ def _row(
     limits = (*shown.effect, decides.low, decides.high, *shown.claimed)
     about = ("", "") if shown.name != WHOLE else (claim["says"], claim["source"])
     toolings = dict.fromkeys(place.hardware for place in shown.subjects if place.hardware)
-    emulated = EMULATED if any(injected(place, side.toolings) for place in shown.subjects) else ""
+    emulated = EMULATED if any(is_emulated(place, side.toolings) for place in shown.subjects) else ""
     return (
         *(claim["paper"], claim["name"], *about, claim["test"], side.name, shown.name, verdict, shown.scale.name),
         *(*limits, *pvalues, adjusted, _sides(shown.units), units, side_of_it),
@@ -294,26 +306,26 @@ def _item(number: published.Number) -> str:
     return number.item.partition("/")[0]
 
 
-def verdict(row: Any) -> str:
+def verdict_text(row: Any) -> str:
     """A verdict, marked if its noise is emulated, with the number of units that would be needed."""
     words = row.verdict if not row.emulated else f"{row.verdict}, {row.emulated}"
-    return f"{words} ({needed(row)})" if row.verdict == OPEN and needed(row) else words
+    return f"{words} ({needed_units(row)})" if row.verdict == OPEN and needed_units(row) else words
 
 
-def needed(row: Any) -> str:
+def needed_units(row: Any) -> str:
     """About how many units per arm are needed, and for which verdict; empty if that is not known."""
     if not row.needed_to:
         return ""
     return f"{'n > 1000' if math.isinf(row.n_needed) else f'n ≈ {row.n_needed:.0f}'} to {row.needed_to}"
 
 
-def counts(verdicts: pd.DataFrame) -> dict[str, int]:
+def count_verdicts(verdicts: pd.DataFrame) -> dict[str, int]:
     """The number of claims with each verdict, in the order of verdicts, without claims that cannot fail."""
     by_name = verdicts["verdict"].value_counts()
     return {name: int(by_name[name]) for name in ORDER if name in by_name and name != CERTAIN}
 
 
-def paragraphs(verdicts: pd.DataFrame) -> Iterator[str]:
+def paragraphs_of_verdicts(verdicts: pd.DataFrame) -> Iterator[str]:
     """The verdicts of a study, as a heading for each paper and two lines for each claim."""
     whole = verdicts[verdicts["part"] == WHOLE]
     here = whole[whole["side"] == STUDY].set_index("claim")
@@ -321,21 +333,23 @@ def paragraphs(verdicts: pd.DataFrame) -> Iterator[str]:
     for paper, rows in here.groupby("paper", sort=False):
         certain = int((rows["verdict"] == CERTAIN).sum())
         apart = f" (and {certain} that cannot fail)" if certain else ""
-        yield f"{paper}: {', '.join(f'{count} {name}' for name, count in counts(rows).items()) or 'none judged'}{apart}"
+        counts = ", ".join(f"{count} {name}" for name, count in count_verdicts(rows).items())
+        yield f"{paper}: {counts or 'none judged'}{apart}"
         for row in rows.sort_values("verdict", key=lambda names: names.map(ORDER.index), kind="stable").itertuples():
             yield f"  {row.says} ({row.source})."
-            yield f"    {sentence(row)} Published: {sentence(published.loc[row.Index], short=True)}"
+            in_paper = sentence_of_verdict(published.loc[row.Index], short=True)
+            yield f"    {sentence_of_verdict(row)} Published: {in_paper}"
 
 
-def sentence(row: Any, *, short: bool = False) -> str:
+def sentence_of_verdict(row: Any, *, short: bool = False) -> str:
     """A verdict as a sentence, with its effect, its units and its toolings."""
     words = row.verdict.capitalize()
     if not short and row.emulated:
         words += f", {row.emulated}"
     if not math.isnan(row.value):
-        words += f": {effect(row)}"
+        words += f": {effect_text(row)}"
         if not math.isnan(row.adjusted):
-            words += f", {claimed(row)}, adjusted p {pvalue(row.adjusted)}"
+            words += f", {claimed_values(row)}, adjusted p {pvalue_text(row.adjusted)}"
         if row.n_units:
             words += f", {row.n_units} independent runs per arm"
     if row.verdict == OPEN and row.needed_to:
@@ -353,7 +367,7 @@ def on_synthetic(row: Any, synthetic: Sequence[str]) -> bool:
     return any(dataset_name(dataset, synthetic) in row.note for dataset in synthetic)
 
 
-def effect(row: Any) -> str:
+def effect_text(row: Any) -> str:
     """An effect with its scale and the interval that decides, which is that of its adjusted p-value."""
     interval = "" if math.isnan(row.decides_low) else f" ({row.decides_low:.3g} to {row.decides_high:.3g})"
     if row.scale in BEFORE:
@@ -361,7 +375,7 @@ def effect(row: Any) -> str:
     return f"{row.value:.3g} {row.scale}{interval}"
 
 
-def claimed(row: Any) -> str:
+def claimed_values(row: Any) -> str:
     """The values that a claim allows."""
     if row.test == "equivalence":
         return f"claimed {row.claimed_low:.3g} to {row.claimed_high:.3g}"
@@ -370,6 +384,6 @@ def claimed(row: Any) -> str:
     return f"claimed below {row.claimed_high:.3g}"
 
 
-def pvalue(value: float) -> str:
+def pvalue_text(value: float) -> str:
     """A p-value with three decimals."""
     return "< 0.001" if value < 0.0005 else f"{value:.3f}"

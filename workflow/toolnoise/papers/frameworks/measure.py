@@ -25,10 +25,10 @@ from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.equal_runs import bit_equal, first_epochs, rate_step
 from toolnoise.formulas.weights import relative_distances
 from toolnoise.measures.reading import runs_at
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, wilson
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, wilson_interval
 from toolnoise.study.cells import Pair
 from toolnoise.study.runs import Run
-from toolnoise.study.variants import variant
+from toolnoise.study.variants import variant_named
 
 # Rows compare runs of two frameworks. Rows of inference alone compare predictions of the same runs, trained on
 # `hardware`, with those on `other_hardware`. `examples` is the number of test examples; `interval` is over `runs` or
@@ -52,7 +52,7 @@ class Predicted(NamedTuple):
     elsewhere: np.ndarray
 
 
-def total(first: Predicted, second: Predicted, over: str) -> list[tuple[str, Estimate]]:
+def total_churn(first: Predicted, second: Predicted, over: str) -> list[tuple[str, Estimate]]:
     """The churn between run s of each framework, and the part of it that inference alone does not explain."""
     (a, a_elsewhere), (b, b_elsewhere) = (tuple(map(predictions, both)) for both in (first, second))
     moved = (a != a_elsewhere).astype(np.int8) + (b != b_elsewhere)
@@ -63,7 +63,7 @@ def total(first: Predicted, second: Predicted, over: str) -> list[tuple[str, Est
     ]
 
 
-def inference(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
+def inference_changes(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
     """The changes in the predictions of the same networks on the other tooling."""
     largest, relative = np.zeros(len(runs.here)), np.zeros(runs.here.shape[:2])
     for run, both in enumerate(zip(*runs, strict=True)):
@@ -78,14 +78,14 @@ def inference(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
     ]
 
 
-def parting(first: np.ndarray) -> list[tuple[str, Estimate, int]]:
+def parting_epochs(first: np.ndarray) -> list[tuple[str, Estimate, int]]:
     """The share of runs that diverge in a quantity, and their mean first epoch; each with its number of runs.
 
     `first` is the first epoch of each run, [S]; it is NaN for a run that does not diverge.
     """
     parted = first[~np.isnan(first)]
     return [
-        ("parted", wilson(len(parted), len(first)), len(first)),
+        ("parted", wilson_interval(len(parted), len(first)), len(first)),
         ("first_epoch", mean_t(parted, step=1).within(1, np.inf), len(parted)),
     ]
 
@@ -93,7 +93,7 @@ def parting(first: np.ndarray) -> list[tuple[str, Estimate, int]]:
 def _churn(a: np.ndarray, b: np.ndarray, over: str, equal: bool) -> Estimate:
     if over == RUNS:
         return mean_t(paired_churn(a, b), rate_step(a.shape[1], equal)).within(0, 1)
-    return wilson(np.count_nonzero(a[0] != b[0]), a.shape[1]) if len(a) else UNDEFINED
+    return wilson_interval(np.count_nonzero(a[0] != b[0]), a.shape[1]) if len(a) else UNDEFINED
 
 
 def _mean(values: np.ndarray, over: str, step: float = np.nan) -> Estimate:
@@ -137,22 +137,22 @@ def measure(
     places = [np.array([dump.seeds.index(seed) for seed in shared], int) for dump in home]
     finished = first.finished[places[0]] & other.finished[places[1]]
     # If nothing may vary, replicates are bit-equal, as the control gate has checked: they count as one run.
-    over, most = (RUNS, None) if variant(pair.variant).varying else (EXAMPLES, 1)
+    over, most = (RUNS, None) if variant_named(pair.variant).varying else (EXAMPLES, 1)
     kept = [place[finished][:most] for place in places]
     missing, examples = int((~finished).sum()), first.logits.shape[1]
     both = [Predicted(*(dump.logits[place] for dump in dumps)) for *dumps, place in zip(home, away, kept, strict=True)]
-    rows = [(pair, *row) for row in total(*both, over)]
+    rows = [(pair, *row) for row in total_churn(*both, over)]
     for way, predicted in zip((pair, pair.reversed), both, strict=True):
-        rows += [(way, *row) for row in inference(predicted, over)]
+        rows += [(way, *row) for row in inference_changes(predicted, over)]
     trained = [runs_at(*arguments) for arguments in zip((records, other_records), home, kept, strict=True)]
     parts = _partings(list(zip(*trained, strict=True)))
     counts = (len(kept[0]), missing)
-    metric_files.write(
+    metric_files.write_metrics(
         out,
         FRAMEWORKS,
         [(*way, examples, over, metric, "all", *estimate, *counts) for way, metric, estimate in rows],
     )
-    metric_files.write(
+    metric_files.write_metrics(
         out_partings,
         PARTINGS,
         [
@@ -186,7 +186,7 @@ def _partings(pairs: Sequence[tuple[Run, Run]]) -> list[PartingRow]:
 
 
 def _first(what: str, last: int, epochs: np.ndarray) -> list[PartingRow]:
-    return [(what, last, metric, estimate, count) for metric, estimate, count in parting(epochs)]
+    return [(what, last, metric, estimate, count) for metric, estimate, count in parting_epochs(epochs)]
 
 
 def _apart(distances: np.ndarray) -> tuple[str, Estimate, int]:

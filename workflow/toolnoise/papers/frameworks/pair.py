@@ -18,8 +18,8 @@ from toolnoise.formulas.accuracy import accuracies, predictions
 from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.declared import CHANGE, DISTANCE, POSITIVE, SHARE
 from toolnoise.formulas.equal_runs import bit_equal, rate_step
-from toolnoise.formulas.weights import paired_l2, unit
-from toolnoise.measures.reading import TrainedVectors, counts, predictions_of, runs_at
+from toolnoise.formulas.weights import paired_l2, unit_vectors
+from toolnoise.measures.reading import TrainedVectors, count_finished, predictions_of, runs_at
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate, mean_t
@@ -45,7 +45,7 @@ def cross_tooling(
     step = rate_step(len(labels), equal)
     gaps = {
         "churn": (paired_churn(predicted_a, predicted_b), step, SHARE),
-        "l2_unit": (paired_l2(unit(vectors_a), unit(vectors_b)), np.nan, DISTANCE),
+        "l2_unit": (paired_l2(unit_vectors(vectors_a), unit_vectors(vectors_b)), np.nan, DISTANCE),
         "l2_raw": (paired_l2(vectors_a, vectors_b), np.nan, POSITIVE),
         "accuracy_difference": (accuracies(predicted_b, labels) - accuracies(predicted_a, labels), step, CHANGE),
     }
@@ -84,11 +84,11 @@ def measure(
         vectors.append(TrainedVectors(runs_at(paths, dump, kept))[:])
     units = _units([first.drawn[place] for place in np.array(places[0], int)[finished]], *scores, *vectors)
     rows = cross_tooling(*scores, dataset.test.labels, *vectors, units)
-    count = len(units), counts(finished)[1]
-    metric_files.write(out, CROSS_TOOLING, [(*pair, *names, *estimate, *count) for *names, estimate in rows])
+    count = len(units), count_finished(finished)[1]
+    metric_files.write_metrics(out, CROSS_TOOLING, [(*pair, *names, *estimate, *count) for *names, estimate in rows])
 
 
 def _units(drawn: Sequence[Drawn], *contents: np.ndarray) -> list[np.ndarray]:
     """The independent units of pairs: pairs that share a draw are one unit, and so are bit-equal pairs."""
     alike = [tuple(sha256(content[run].tobytes()).digest() for content in contents) for run in range(len(drawn))]
-    return draws.members(draws.merged(draws.units(drawn)[0], alike))
+    return draws.members_of_units(draws.merge_equal_runs(draws.units_of_arms(drawn)[0], alike))

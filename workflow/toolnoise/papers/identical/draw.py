@@ -28,7 +28,7 @@ ABOUT = ("Tooling", "Task", "Variant", "Runs")
 FEW = "n/a: undefined, by too few runs."
 
 
-def select(
+def select_rows(
     data: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
 ) -> pd.DataFrame:
     """The rows of these toolings and tasks, by every criterion of convergence."""
@@ -46,7 +46,7 @@ def by_first_criterion(data: pd.DataFrame) -> pd.DataFrame:
     return data[data["stopping_type"] == data["stopping_type"].iloc[0]]
 
 
-def about(row: Row, emulated: Sequence[str], synthetic: Sequence[str]) -> list[str | Entry]:
+def description_of_row(row: Row, emulated: Sequence[str], synthetic: Sequence[str]) -> list[str | Entry]:
     """The subject of a row: tooling and framework, task, variant and their `random_seed`, and its runs."""
     tooling = f"{style.tooling_name(row['hardware'], emulated)}, "
     tooling += style.framework_name(row["backend"], row["backend_version"])
@@ -56,7 +56,7 @@ def about(row: Row, emulated: Sequence[str], synthetic: Sequence[str]) -> list[s
     return [tooling, style.task_name(row["network"], row["dataset"], synthetic), source, runs]
 
 
-def apart(row: Row) -> list[Entry]:
+def spread_of_accuracy(row: Row) -> list[Entry]:
     """Range and SD of accuracy, over all examples and in the class with the largest."""
     few = row["no_try"] < 2
     difference = row["max_accuracy_diff"]
@@ -66,7 +66,7 @@ def apart(row: Row) -> list[Entry]:
     return [spread, Entry("n/a") if few else _sd(row), _label(row, widest=True), _label(row, widest=False)]
 
 
-def times(row: Row) -> list[Entry]:
+def convergence_times(row: Row) -> list[Entry]:
     """Epochs and time to convergence, and the time of training."""
     if row["n_converged"]:
         few = f"{row['n_converged']} runs: " if row["n_converged"] < row["no_try"] else ""
@@ -108,9 +108,9 @@ def _label(row: Row, widest: bool) -> Entry:
     return Entry(f"{100 * row[value]:.1f}", f"{row[name]} of {row[examples]}{bounds}")
 
 
-def comparison(shown: pd.DataFrame, metrics: Sequence[str]) -> Iterator[list[str | Entry]]:
+def comparison_lines(shown: pd.DataFrame, metrics: Sequence[str]) -> Iterator[list[str | Entry]]:
     """For each published variant, a line of published headlines, then one of the largest values of this study."""
-    headlines = {(number.variant, number.metric): number for number in published.read(published.IDENTICAL)}
+    headlines = {(number.variant, number.metric): number for number in published.read_published(published.IDENTICAL)}
     for variant in dict.fromkeys(variant for variant, _ in headlines):
         source = f"{style.variant_name(variant)} (seed {1 if variant == 'impl' else -1})"
         if not any((variant, metric) in headlines for metric in metrics):
@@ -135,9 +135,9 @@ def _largest(rows: pd.DataFrame, metric: str) -> Entry:
     return Entry(f"{100 * row[metric]:.1f}{unit}", f"{row['network']}, {row['no_try']} runs")
 
 
-def notes(shown: pd.DataFrame, rows: Sequence[Sequence[str | Entry]], emulated: Sequence[str]) -> list[str]:
+def notes_on_rows(shown: pd.DataFrame, rows: Sequence[Sequence[str | Entry]], emulated: Sequence[str]) -> list[str]:
     """Notes on weak runs, seeds, published numbers, and the terms that occur."""
-    headlines = published.read(published.IDENTICAL)
+    headlines = published.read_published(published.IDENTICAL)
     sources: dict[str, list[str]] = {number.source: [] for number in headlines}
     for number in headlines:
         sources[number.source].append(_headline(number).text)
@@ -200,7 +200,7 @@ class TestedSets(NamedTuple):
     mann_whitney: float
 
 
-def levene(a: np.ndarray, b: np.ndarray) -> float:
+def levene_pvalue(a: np.ndarray, b: np.ndarray) -> float:
     """The p-value of Levene's test around medians, as SciPy has it by default and as they use it.
 
     With few runs it rejects too rarely. Without the zeros that the median leaves it would keep its level (Hines and
@@ -219,7 +219,7 @@ def mann_whitney(a: np.ndarray, b: np.ndarray) -> float:
     return float(stats.mannwhitneyu(a, b, alternative="two-sided", method="asymptotic").pvalue)
 
 
-def tests(rows: Iterable[Mapping[str, Any]]) -> list[TestedSets]:
+def comparisons_of_analysis(rows: Iterable[Mapping[str, Any]]) -> list[TestedSets]:
     """Every comparison of their analysis that these rows of `CONVERGENCE` have the runs for."""
     arms: dict[RunSet, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -260,4 +260,4 @@ def _compared(
         values = (np.array([row[quantity] for row in arms[arm]], float) for arm in (first, other))
         a, b = (arm[~np.isnan(arm)] for arm in values)
         whole = mann_whitney(a, b) if ranks else np.nan
-        yield TestedSets(comparison, quantity, first, other, len(a), len(b), levene(a, b), whole)
+        yield TestedSets(comparison, quantity, first, other, len(a), len(b), levene_pvalue(a, b), whole)

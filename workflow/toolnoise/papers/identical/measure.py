@@ -13,7 +13,16 @@ from toolnoise.dumps.stacks import Predictions
 from toolnoise.formulas import accuracy
 from toolnoise.measures import by_draw, noise
 from toolnoise.measures.reading import finished_runs, predictions_of, runs_at
-from toolnoise.papers.identical.metric import CONVERGENCE, END, IDENTICAL, MISSING, History, Weak, experiment, measured
+from toolnoise.papers.identical.metric import (
+    CONVERGENCE,
+    END,
+    IDENTICAL,
+    MISSING,
+    History,
+    Weak,
+    experiment_columns,
+    measure_identical_runs,
+)
 from toolnoise.study.runs import Run
 
 Rows = list[list[metric_files.Value]]
@@ -47,8 +56,8 @@ def measure(
         out_runs=out_runs,
         out_ensembles=out_ensembles,
     )
-    metric_files.write(out_identical, IDENTICAL, [row for of_cell, _ in experiments for row in of_cell])
-    metric_files.write(out_convergence, CONVERGENCE, [row for _, of_runs in experiments for row in of_runs])
+    metric_files.write_metrics(out_identical, IDENTICAL, [row for of_cell, _ in experiments for row in of_cell])
+    metric_files.write_metrics(out_convergence, CONVERGENCE, [row for _, of_runs in experiments for row in of_runs])
 
 
 def _experiments(
@@ -59,7 +68,7 @@ def _experiments(
     kept, lost = np.cumsum(dump.finished) - 1, runs_at(records, dump, np.flatnonzero(diverged))
     place_lost = np.cumsum(diverged) - 1
     experiments = []
-    for group in by_draw.grouped(dump.drawn).groups:
+    for group in by_draw.group_by_draw(dump.drawn).groups:
         numbers = kept[group[dump.finished[group]]]
         of_draw = [finished[run] for run in numbers], [lost[run] for run in place_lost[group[diverged[group]]]]
         experiments.append(_rows(cell, *of_draw, noise.some_of(stack, numbers), dataset, identical))
@@ -79,7 +88,7 @@ def _rows(
     histories = [History.of(run.history()) for run in finished]
     rules = Weak(**block["weak"]), block.get("accuracy", END)
     try:
-        about = experiment(any_run.record)
+        about = experiment_columns(any_run.record)
     except (KeyError, TypeError, AttributeError):
         place = any_run.folder / "run.json"
         raise BadInput(place, "observed", "no versions of the engine", "the record that train wrote") from None
@@ -88,7 +97,9 @@ def _rows(
     answers = accuracy.predictions(logits)
     of_cell, of_runs = [], []
     for criterion in block["criteria"]:
-        whole, run_rows = measured(answers, dataset.test.labels, len(dataset.classes), histories, criterion, *rules)
+        whole, run_rows = measure_identical_runs(
+            answers, dataset.test.labels, len(dataset.classes), histories, criterion, *rules
+        )
         of_cell.append([(about | whole)[column] for column in IDENTICAL])
         rows = [{"try": run.seed} | row for run, row in zip(finished, run_rows, strict=True)]
         rows += [_empty(run.seed, criterion) for run in missing]

@@ -160,7 +160,7 @@ NONE_WEAK = Weak("zero", 0.0)
 END = "end"  # when an accuracy is taken; else at the epoch of the criterion
 
 
-def measured(
+def measure_identical_runs(
     predictions: np.ndarray,
     labels: np.ndarray,
     classes: int,
@@ -247,7 +247,7 @@ def _largest_sd(label: str, sd: float, examples: int) -> dict[str, str | int | f
     return {"max_std_label": label, "max_per_label_acc_std": sd, "no_samples_max_std": examples}
 
 
-def experiment(record: Mapping[str, Any]) -> dict[str, str]:
+def experiment_columns(record: Mapping[str, Any]) -> dict[str, str]:
     """The columns of `IDENTICAL` that describe the runs, from the run.json of one of them."""
     spec, observed = Spec.read(record["spec"]), record["observed"]
     engine, build = spec.hardware.engine, observed.get("build", {})

@@ -28,28 +28,30 @@ def dump(spec: Spec, data: Input, records: TrainedRuns, *, texts: Output, index:
     Return the observed machine.
     """
     timings = Timings()
-    cell = [runs.read(record) for record in records]
+    cell = [runs.read_run(record) for record in records]
     network = prediction_dump.build(spec, data, timings)
-    begun = beginnings(network.dataset.test, spec.study_seed, spec.dataset.name)
+    begun = segments_to_continue(network.dataset.test, spec.study_seed, spec.dataset.name)
     stack = np.full((len(cell), len(begun), begun.units - begun.units // 2), NOTHING, np.int64)
     with timings.measure("writing"):
         for place, run in enumerate(cell):
             if not run.diverged:
                 network.take(run.weights(), run)
-                stack[place] = continued(network.engine, begun)
+                stack[place] = continue_segments(network.engine, begun)
     arrays.write_npy(texts, stack)
-    about = prediction_dump.about(spec, cell, stack.shape, network.observed, timings)
+    about = prediction_dump.index_of_dump(spec, cell, stack.shape, network.observed, timings)
     files.write_json(index, about | {"outcome": "classes"})
     return network.observed
 
 
-def beginnings(test: Split, study_seed: int, dataset: str) -> Split:
+def segments_to_continue(test: Split, study_seed: int, dataset: str) -> Split:
     """The test segments to continue, in their order; drawn once per data set, so that all cells can be compared."""
-    order = streams.permutation(streams.key(study_seed, streams.ANALYSIS, 0, "continuations", dataset), len(test))
+    order = streams.permutation(
+        streams.stream_key(study_seed, streams.ANALYSIS, 0, "continuations", dataset), len(test)
+    )
     return test.chosen(np.sort(order[:BEGINNINGS]))
 
 
-def continued(engine: KerasEngine, begun: Split) -> np.ndarray:
+def continue_segments(engine: KerasEngine, begun: Split) -> np.ndarray:
     """The tokens that a network puts in place of the second half of each segment."""
     half, tokens = begun.units // 2, begun.pixels.copy()
     tokens[:, half:] = 0  # no network looks ahead

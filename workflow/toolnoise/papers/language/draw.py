@@ -26,9 +26,9 @@ style.MEASURES.update(
 )
 
 
-def rows(table: pd.DataFrame, paths: Sequence[str], hardware: Sequence[str], tasks: Sequence) -> pd.DataFrame:
+def rows_of_figure(table: pd.DataFrame, paths: Sequence[str], hardware: Sequence[str], tasks: Sequence) -> pd.DataFrame:
     """The rows of the figure from those of `stability.csv` and `language.csv`, which have the same columns."""
-    return pd.concat([selection.select(table, paths, metric, hardware, tasks) for metric in SHOWN])
+    return pd.concat([selection.select_rows(table, paths, metric, hardware, tasks) for metric in SHOWN])
 
 
 def of_runs(table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> pd.DataFrame:
@@ -44,26 +44,26 @@ def keep_the_likeliest(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> l
     """The data sets with only the likeliest tokens kept: these have no correlation of scores."""
     shown = selection.of_tasks(table, tasks)
     correlated = set(shown[shown["metric"] == "correlation_spearman"]["dataset"])
-    return [name for name in selection.unique(shown["dataset"]) if name not in correlated]
+    return [name for name in selection.in_order(shown["dataset"]) if name not in correlated]
 
 
-def rarest(table: pd.DataFrame) -> dict[str, str]:
+def rarest_group(table: pd.DataFrame) -> dict[str, str]:
     """The sub-group of the rarest tokens of each data set that has sub-groups by `frequency`."""
     groups = table[table["group"].str.startswith("up-to-")]
     return dict(zip(groups["dataset"], groups["group"], strict=True))
 
 
-def number(value: float, digits: int) -> str:
+def number_text(value: float, digits: int) -> str:
     """A number with `digits` decimals, or one significant digit if it would round to zero; a bare 0 or 1 is exact."""
     text = f"{value:.{digits}f}"
     return f"{value:.0f}" if value in (0, 1) else f"{value:.1g}" if float(text) == 0 else text
 
 
-def entry(estimate: Estimate, scale: float, digits: int) -> Entry:
+def entry_of_table(estimate: Estimate, scale: float, digits: int) -> Entry:
     """A number and its interval, which bit-equal runs do not have."""
     if np.isnan(estimate.value):
         return Entry("n/a")
-    value, low, high = (number(scale * end, digits) for end in estimate)
+    value, low, high = (number_text(scale * end, digits) for end in estimate)
     bare = np.isnan(estimate.low) or estimate.low == estimate.high
     return Entry(value, "" if bare else f"{low} to {high}")
 
@@ -77,20 +77,20 @@ def mean_and_sd(mean: Estimate, sd: Estimate) -> Entry:
     if sd.value == 0:
         return Entry(f"{mean.value:.{DECIMALS}f} ± 0")
     digits = min(max(1 - int(np.floor(np.log10(sd.value))), 0), DECIMALS)
-    ends = "" if np.isnan(sd.low) else f"SD {number(sd.low, digits)} to {number(sd.high, digits)}"
-    return Entry(f"{mean.value:.{digits}f} ± {number(sd.value, digits)}", ends)
+    ends = "" if np.isnan(sd.low) else f"SD {number_text(sd.low, digits)} to {number_text(sd.high, digits)}"
+    return Entry(f"{mean.value:.{digits}f} ± {number_text(sd.value, digits)}", ends)
 
 
 def of_language(shown: pd.DataFrame, emulated: bool = False) -> str:
     """How many next tokens differ between two runs of one training."""
-    whole = findings.churn(shown, "algo_impl", "algo")
+    whole = findings.first_churn(shown, "algo_impl", "algo")
     if len(whole):
-        return f"Two runs differ in {findings.share(whole, 'next tokens')}"
+        return f"Two runs differ in {findings.share_text(whole, 'next tokens')}"
     churns = shown[(shown["metric"] == "churn") & shown["value"].notna()]
     varied = churns[churns["variant"] != "control"]
     if len(varied):
-        variants = selection.unique(varied["variant"])
-        changed = findings.share(varied, "next tokens")
+        variants = selection.in_order(varied["variant"])
+        changed = findings.share_text(varied, "next tokens")
         if len(variants) > 1:
             return f"Single sources change {changed}"
         return f"{'Emulated noise' if emulated else style.variant_name(variants[0])} alone changes {changed}"

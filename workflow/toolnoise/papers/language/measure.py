@@ -17,17 +17,17 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.dumps.stacks import read_stack
 from toolnoise.formulas import Row
 from toolnoise.formulas.accuracy import cross_entropies, predictions
-from toolnoise.formulas.declared import PERPLEXITY, SHARE, Metric, bounded, spread
+from toolnoise.formulas.declared import PERPLEXITY, SHARE, Metric, declare_spread, within_range
 from toolnoise.formulas.groups import spread_rows
 from toolnoise.formulas.likeliest import KEPT, keeps_all
 from toolnoise.measures import by_draw, noise
-from toolnoise.measures.reading import counts, predictions_of
+from toolnoise.measures.reading import count_finished, predictions_of
 from toolnoise.stats.estimates import positive_mean_t
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 
 LANGUAGE: Columns = {**CELL, **MEASURE}
 DECLARED: Mapping[str, Metric] = {
-    **spread("perplexity", PERPLEXITY),
+    **declare_spread("perplexity", PERPLEXITY),
     "divergence": Metric(SHARE, positive_mean_t),
     "segment_churn": Metric(SHARE, positive_mean_t),
     "continuation_churn": Metric(SHARE, positive_mean_t),
@@ -36,7 +36,7 @@ DECLARED: Mapping[str, Metric] = {
 BLOCK = 2**20  # probabilities of all runs in float64 at a time
 
 
-def language(logits: np.ndarray, labels: np.ndarray, units: int, texts: np.ndarray) -> list[Row]:
+def language_rows(logits: np.ndarray, labels: np.ndarray, units: int, texts: np.ndarray) -> list[Row]:
     """The rows of runs with logits [S, U, C] on labels [U], in segments of `units`, with continuations [S, P, L]."""
     perplexities = np.exp(cross_entropies(logits, labels))
     rows = spread_rows("perplexity", "all", perplexities)
@@ -46,7 +46,7 @@ def language(logits: np.ndarray, labels: np.ndarray, units: int, texts: np.ndarr
         return [
             Pairs.of(matrix)
             for matrix in (
-                divergences(logits[runs]) if keeps_all(logits) else least_divergences(logits[runs]),
+                pairwise_divergences(logits[runs]) if keeps_all(logits) else least_divergences(logits[runs]),
                 share_changed(answers[runs]),
                 share_changed(texts[runs]),
                 share_after_parting(texts[runs]),
@@ -56,10 +56,10 @@ def language(logits: np.ndarray, labels: np.ndarray, units: int, texts: np.ndarr
     names = ("divergence", "segment_churn", "continuation_churn", "continuation_left")
     pairs = zip(names, within_blocks(len(logits), of), strict=True)
     rows += [(name, "all", pairwise_jackknife(of_pairs)) for name, of_pairs in pairs]
-    return bounded(rows, DECLARED)
+    return within_range(rows, DECLARED)
 
 
-def divergences(logits: np.ndarray) -> np.ndarray:
+def pairwise_divergences(logits: np.ndarray) -> np.ndarray:
     """The mean Jensen-Shannon divergence of every two runs in bits, [S, S], from logits [S, U, C]."""
     runs, units, classes = logits.shape
     total, step = np.zeros((runs, runs)), max(1, BLOCK // (runs * classes))
@@ -144,13 +144,13 @@ def measure(
     written, about = read_stack(texts, texts_index, {"seeds": 0, "diverged": 0}, "dump-continuations", {})
     if about["seeds"] != dump.seeds or about["diverged"] != dump.diverged:
         raise BadInput(texts_index, "seeds", f"found {about['seeds']}", f"the runs of {index}")
-    together, scores = by_draw.grouped(dump.kept_draws), dump.kept
+    together, scores = by_draw.group_by_draw(dump.kept_draws), dump.kept
     texts_of = written[dump.finished]
 
     def of_draw(chosen: np.ndarray) -> list[Row]:
         stack, labels = noise.some_of(scores, chosen), dataset.test.labels
-        return language(stack, labels, dataset.test.units, texts_of[chosen])
+        return language_rows(stack, labels, dataset.test.units, texts_of[chosen])
 
     rows = by_draw.over_draws([of_draw(chosen) for chosen in together.groups], DECLARED)
-    number = counts(dump.finished)
-    metric_files.write(out, LANGUAGE, [(*cell, *names, *estimate, *number) for *names, estimate in rows])
+    number = count_finished(dump.finished)
+    metric_files.write_metrics(out, LANGUAGE, [(*cell, *names, *estimate, *number) for *names, estimate in rows])

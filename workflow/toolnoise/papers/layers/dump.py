@@ -104,7 +104,7 @@ def chosen_examples(study_seed: int, dataset: str, examples: int, available: int
     if examples > available:
         allowed = f"from 4 to the {available} test examples of {dataset}"
         raise BadInput("study", "layers", f"found {examples}", allowed)
-    order = streams.permutation(streams.key(study_seed, streams.ANALYSIS, 0, "layers", dataset), available)
+    order = streams.permutation(streams.stream_key(study_seed, streams.ANALYSIS, 0, "layers", dataset), available)
     return np.sort(order[:examples])
 
 
@@ -116,7 +116,7 @@ def dump(
     Return the observed machine.
     """
     timings = Timings()
-    cell = [runs.read(record) for record in records]
+    cell = [runs.read_run(record) for record in records]
     network = prediction_dump.build(spec, data, timings)
     test, outputs = network.dataset.test, LayerOutputs(network.engine)
     sizes = outputs.sizes()
@@ -133,12 +133,12 @@ def dump(
 
     with timings.measure("looking"):
         arrays.write_npy(grams, arrays.Rows(shape, np.dtype(np.float32), rows()))
-    about = prediction_dump.about(spec, cell, shape, network.observed, timings)
+    about = prediction_dump.index_of_dump(spec, cell, shape, network.observed, timings)
     files.write_json(index, about | {"layers": list(sizes), "examples": which.tolist()})
     return network.observed
 
 
-def gram(activations: np.ndarray) -> np.ndarray:
+def gram_matrix(activations: np.ndarray) -> np.ndarray:
     """The Gram matrix of activations [example, number] with centred columns, float32."""
     examples, columns = activations.shape
     total = np.zeros((examples, examples))
@@ -157,7 +157,7 @@ def gram(activations: np.ndarray) -> np.ndarray:
 
 def _grams(outputs: LayerOutputs, split: Split, sizes: dict[str, int]) -> Iterator[np.ndarray]:
     for names in in_groups(sizes, AT_A_TIME // len(split)):
-        yield from map(gram, outputs.of_split(split, names))
+        yield from map(gram_matrix, outputs.of_split(split, names))
 
 
 def in_groups(sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:

@@ -15,8 +15,8 @@ from toolnoise.base.job import Input, Output, PlaceNames
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.base.shapes import TEXT
 from toolnoise.dumps.stacks import read_stack
-from toolnoise.formulas.declared import bounded
-from toolnoise.measures.reading import counts
+from toolnoise.formulas.declared import within_range
+from toolnoise.measures.reading import count_finished
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_similarity, within_blocks
 
@@ -25,7 +25,7 @@ LAYERS: Columns = {**CELL, "examples": int, "layer": str, **MEASURE}
 AXES = {"layers": 1, "seeds": 0, "diverged": 0}
 
 
-def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Estimate]]:
+def layer_rows(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Estimate]]:
     """CKA and debiased CKA of each layer, the mean over pairs of runs, from Gram matrices [S, layer, N, N]."""
     rows = []
     for place, name in enumerate(names):
@@ -35,7 +35,7 @@ def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Esti
             return [Pairs.of(1 - pairwise_gram_cka(block, debiased=debiased)) for debiased in (False, True)]
 
         plain, debiased = map(pairwise_similarity, within_blocks(len(grams), of))
-        of_layer = bounded([("cka", "all", plain), ("cka_debiased", "all", debiased)])
+        of_layer = within_range([("cka", "all", plain), ("cka_debiased", "all", debiased)])
         rows += [(name, metric, estimate) for metric, _, estimate in of_layer]
     return rows
 
@@ -77,10 +77,10 @@ def measure(cell: PlaceNames, grams: Input, index: Input, *, out: Output) -> Non
     # Gram matrices, run x layer x example x example.
     stack, entry = read_stack(grams, index, AXES, "dump-layers", {"layers": [TEXT]})
     finished = ~np.array(entry["diverged"], bool)
-    rows = layers(entry["layers"], stack if finished.all() else stack[finished])
+    rows = layer_rows(entry["layers"], stack if finished.all() else stack[finished])
     about = (*cell, stack.shape[-1])
-    metric_files.write(
+    metric_files.write_metrics(
         out,
         LAYERS,
-        [(*about, layer, metric, "all", *estimate, *counts(finished)) for layer, metric, estimate in rows],
+        [(*about, layer, metric, "all", *estimate, *count_finished(finished)) for layer, metric, estimate in rows],
     )

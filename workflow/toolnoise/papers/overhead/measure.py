@@ -53,7 +53,7 @@ class Cost(NamedTuple):
 KernelRow = tuple[str, str, float, Estimate]  # its rank in a mode, its name, its calls and seconds per step over runs
 
 
-def costs(
+def cost_rows(
     default: Sequence[Cost], deterministic: Sequence[Cost], *, with_memory: bool = False
 ) -> list[tuple[str, Estimate]]:
     """Seconds per step in both modes and their ratio, in kernels and by the wall clock; and the same for memory."""
@@ -71,7 +71,7 @@ def costs(
     return rows
 
 
-def longest(runs: Sequence[Cost]) -> list[KernelRow]:
+def longest_kernels(runs: Sequence[Cost]) -> list[KernelRow]:
     """The `TOP` kernels with the longest time over these runs, and the sum of the rest.
 
     A run that never called a kernel (another process may choose other kernels) spent no time in it.
@@ -141,21 +141,24 @@ def measure(
     runs = {mode: [by_profile[*subject, mode, repeat] for repeat in whole] for mode in MODES}
     counts = (len(whole), len(repeats) - len(whole))
     about = (*subject, accelerator, *(overhead[key] for key in CONDITIONS))
-    metric_files.write(
+    metric_files.write_metrics(
         out_overhead,
         OVERHEAD,
-        [(*about, metric, *estimate, *counts) for metric, estimate in costs(**runs, with_memory=accelerator == "gpu")],
+        [
+            (*about, metric, *estimate, *counts)
+            for metric, estimate in cost_rows(**runs, with_memory=accelerator == "gpu")
+        ],
     )
-    rows = [(mode, *row) for mode in MODES for row in longest(runs[mode])]
-    metric_files.write(out_kernels, KERNELS, [(*about, *names, *seconds, *counts) for *names, seconds in rows])
+    rows = [(mode, *row) for mode in MODES for row in longest_kernels(runs[mode])]
+    metric_files.write_metrics(out_kernels, KERNELS, [(*about, *names, *seconds, *counts) for *names, seconds in rows])
 
 
 def _read_cost(record: str) -> tuple[tuple[str, str, str, int], Cost]:
-    about = shapes.read(record, PROFILED, "the record that profile wrote")
+    about = shapes.read_json_of_shape(record, PROFILED, "the record that profile wrote")
     spec, wall = about["spec"], about["wall_seconds_per_step"]
     profile = Profile(spec["model"]["name"], spec["hardware"]["name"], spec["variant"]["name"], spec["seed"])
     path = Path(record).with_suffix(".csv")
-    kernels = metric_files.read(path, PROFILE)
+    kernels = metric_files.read_metrics(path, PROFILE)
     wrong = kernels["total_us"][~(np.isfinite(kernels["total_us"]) & (kernels["total_us"] >= 0))]
     if len(wrong):
         raise BadInput(path, "total_us", f"found {wrong.iloc[0]}", "microseconds, from 0 up")

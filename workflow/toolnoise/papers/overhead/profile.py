@@ -59,7 +59,7 @@ def profile(spec: Spec, *, out: TimedOutput, record: TimedOutput) -> dict[str, A
     with timings.measure("profile"):
         kernels = kernels_of(engine, plan, _alone)
     total = sum(kernel.microseconds for kernel in kernels)
-    metric_files.write(out, PROFILE, [(*kernel, kernel.microseconds / total) for kernel in kernels])
+    metric_files.write_metrics(out, PROFILE, [(*kernel, kernel.microseconds / total) for kernel in kernels])
     files.write_json(
         record,
         {
@@ -110,7 +110,7 @@ def _memory(engine: KerasEngine) -> int | None:
 def _drawn(spec: Spec) -> Data:
     """One batch of noise: the content of images does not change the computation."""
     count, size, classes = spec.recipe["batch_size"], spec.images["image_size"], spec.images["classes"]
-    stream = streams.key(spec.study_seed, streams.ANALYSIS, 0, "profile")
+    stream = streams.stream_key(spec.study_seed, streams.ANALYSIS, 0, "profile")
     pixels = streams.integers(stream, (count, size, size, spec.images["channels"]), 256).astype(np.uint8)
     split = Split(pixels, np.arange(count, dtype=np.int32) % classes)
     return Data(split, split, tuple(map(str, range(classes))), groups=(), sha256="")
@@ -148,7 +148,7 @@ def _tensorflow(engine: KerasEngine, plan: Plan, on_gpu: bool, alone: Alone) -> 
             engine.epoch(plan)
         space = XSpace.FromString(_trace(folder).read_bytes())
     planes = xplane.of_proto(space)
-    return (xplane.gpu_kernels if on_gpu else xplane.cpu_operators)(planes), xplane.lacks(space)
+    return (xplane.gpu_kernels if on_gpu else xplane.cpu_operators)(planes), xplane.why_incomplete(space)
 
 
 def _jax(engine: KerasEngine, plan: Plan, on_gpu: bool, alone: Alone) -> tuple[tuple[Kernel, ...], str]:

@@ -122,7 +122,7 @@ def _on_host(planes: Iterable[Plane], kind: Callable[[Event], str | None]) -> tu
     )
 
 
-def lacks(space: Any) -> str:
+def why_incomplete(space: Any) -> str:
     """Why a trace is incomplete, in the profiler's own words; empty if complete."""
     return " ".join([*space.errors, *(warning for warning in space.warnings if "dropped" in warning)])
 
