@@ -426,7 +426,7 @@ def test_arrays_of_each_version_of_a_framework_count_by_their_values(version, tm
     if not python.exists():
         pytest.skip(f"{version} is not installed: make .environments/{version}")
     trial_runs.injected_variables(tmp_path, "none", {})
-    text = f"{VALUES[version.partition('-')[0]]}\nfrom toolnoise_injected.values import digest\n"
+    text = f"{VALUES[version.partition('-')[0]]}\nfrom toolnoise_injected.values import digest_of_value as digest\n"
     text += "print(digest(make([1.0, 2.0])) == digest(make([1.0, 2.0])), digest(make([1.0])) == digest(make([2.0])))"
     done = subprocess.run([python, "-c", text], capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
     assert done.stdout.split() == ["True", "False"], done.stderr

@@ -356,11 +356,11 @@ MADE = {
     "pandas": ("pandas.DataFrame(values)", "values"),
 }
 SAYS = """
-from toolnoise.api.values import array
+from toolnoise.api.values import as_array
 import {library}
 values = [[0.5, 2.0, -1.0], [4.0, 0.25, 8.0]]
 for made in ({made},):
-    found = array("x", made)
+    found = as_array("x", made)
     print(type(found).__name__, found.astype(float).tolist() == values)
 """
 

@@ -572,7 +572,7 @@ def test_a_full_disk_is_reported_and_does_not_end_the_run(path, monkeypatch, cap
     def refuse(*_arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoints.arrays, "pack", refuse)
+    monkeypatch.setattr(checkpoints.arrays, "pack_npz", refuse)
     write(path)
     assert list(path.parent.iterdir()) == []
     assert "no checkpoint (no space is left on the disk)" in capsys.readouterr().err

@@ -26,7 +26,7 @@ from typing import Any
 from toolnoise_injected.values import (
     RUN,
     count_as_equal,
-    digest,
+    digest_of_value,
     global_digests,
     global_generators,
     is_value,
@@ -85,7 +85,7 @@ class _Log:
         # The file is named by the program that the process runs; its arguments may differ between runs.
         first = next((number for number, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)
         self.open(f"{zlib.crc32(' '.join(words[1 : first + 1]).encode()):08x}")
-        self.write("process", digest(words))
+        self.write("process", digest_of_value(words))
 
     def open(self, key: str) -> None:
         """Start a file; processes with the same command are numbered in the order in which they start."""
@@ -303,7 +303,7 @@ def _in_order(place: str, values: Any) -> list[Any]:
         return list(values)
     event = _Event(place, iterate, (values,), {})
     values = list(values)
-    order = [digest(value) for value in values]
+    order = [digest_of_value(value) for value in values]
     forced = event.end(order)
     if forced != order and sorted(forced) == sorted(order):
         waiting = defaultdict(list)
@@ -387,9 +387,9 @@ class _Event:
             has_own = owner is not None and not _log.has_threads and state_of(owner) is not None
             self._generator = owner if has_own else None
             self._owner_id = _number_of(owner) if owner is not None and _log.has_threads else 0
-            self.owner = digest(owner) if owner is not None else 0
-            self.inputs = digest((args, kwargs))
-            self._parts = [digest(each) if _is_mutable(each) else 0 for each in args]
+            self.owner = digest_of_value(owner) if owner is not None else 0
+            self.inputs = digest_of_value((args, kwargs))
+            self._parts = [digest_of_value(each) if _is_mutable(each) else 0 for each in args]
             self._texts = [text for each in (owner, *args) if (text := _text(each))][:2]
             name = name_in((args, kwargs))
             # The arguments have the run's own folder or a temporary name, which count as equal; a set, whose order does
@@ -423,15 +423,15 @@ class _Event:
         if isinstance(result, bool):
             _answers.add(self._place)
         # The progress of a future does not count, but the order in which futures are ready does.
-        out = digest(_result_of(result) if self._name.startswith(STEP) else result)
-        after = [digest(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]
+        out = digest_of_value(_result_of(result) if self._name.startswith(STEP) else result)
+        after = [digest_of_value(each) if before else 0 for each, before in zip(self._args, self._parts, strict=True)]
         if after != self._parts or self._generator is not None:
-            out = digest((out, after, self._generator))
+            out = digest_of_value((out, after, self._generator))
         now = global_digests()
         # If an import in this call made a generator, the call did not draw from it.
         before = self._globals
         drawn = {name: [before[name], now[name]] for name in before if name in now and now[name] != before[name]}
-        inputs = digest((self.owner, self.inputs))
+        inputs = digest_of_value((self.owner, self.inputs))
         _log.write(
             "event",
             time.monotonic(),

@@ -29,15 +29,15 @@ from toolnoise_injected.user_code import (
     HERE,
     INSTALLED,
     after_import,
-    assigned,
-    counters,
+    assigned_names,
     first_lines,
+    loop_counters,
     loops_around,
     name_of,
-    stack,
+    user_frames,
     value_of,
 )
-from toolnoise_injected.values import array_of, attributes_of, crc_of, digest, global_generators, state_of
+from toolnoise_injected.values import array_of, attributes_of, crc_of, digest_of_value, global_generators, state_of
 
 MOST_LINES = 5_000
 # Files that are hardly checkpoints, though written in a loop; used if the places of checkpoints are not known.
@@ -133,7 +133,7 @@ class _Observer:
         if not self.resumes or self._has_read or str(Path(os.fsdecode(path)).absolute()) not in self._saved["written"]:
             return
         self._has_read = True
-        for frame in stack(sys._getframe(2)):
+        for frame in user_frames(sys._getframe(2)):
             frame.f_trace = self._line
         sys.settrace(self._follow)
 
@@ -147,7 +147,7 @@ class _Observer:
                 self._end()
             return
         self._busy = True
-        frames = stack(sys._getframe(2))
+        frames = user_frames(sys._getframe(2))
         lines: dict[str, list[tuple[int, int]]] = {}
         for frame in frames:
             for loop in loops_around(frame):
@@ -219,7 +219,7 @@ class _Observer:
                 now, saved = self._states[name]["leaves"], self._saved["leaves"]
                 lost = [path for path in generators if path in saved and saved[path][1] != now[path][1]]
                 self._watched = {path: (generators[path], generators[path]()) for path in lost}
-                for each in stack(frame):
+                for each in user_frames(frame):
                     each.f_trace = self._line
         self._end_if_over()
 
@@ -250,8 +250,8 @@ class _Observer:
     def _place(self, frame: types.FrameType) -> Place:
         """The position of the program in its loops: the values of their counters."""
         place: Place = {}
-        for each in stack(frame):
-            for name in (name for loop in loops_around(each) for name in counters(loop)):
+        for each in user_frames(frame):
+            for name in (name for loop in loops_around(each) for name in loop_counters(loop)):
                 value = value_of(name, each)
                 if isinstance(value, int | str) and not isinstance(value, bool):
                     place.setdefault(name, value)
@@ -260,15 +260,15 @@ class _Observer:
     def _state(self, frame: types.FrameType) -> tuple[State, Mapping[str, Callable[[], int]]]:
         """The state, with all values that the program's variables lead to; and the generators among these values."""
         values = Values(program_variables(frame))
-        loops = [loop for each in stack(frame) for loop in loops_around(each)]
+        loops = [loop for each in user_frames(frame) for loop in loops_around(each)]
         state = {
             "place": self._place(frame),
             "line": (frame.f_code.co_filename, frame.f_lineno),
             "leaves": values.leaves,
             "names": values.names,
             "scopes": scopes_of_variables(frame),
-            "counters": sorted({name for loop in loops for name in counters(loop)}),
-            "changed": sorted({name for loop in loops for name in assigned(loop)}),
+            "counters": sorted({name for loop in loops for name in loop_counters(loop)}),
+            "changed": sorted({name for loop in loops for name in assigned_names(loop)}),
             "files": [module.__file__ for module in own_modules() if getattr(module, "__file__", None)],
             "is_whole": values.is_whole,
         }
@@ -314,7 +314,7 @@ def own_modules() -> list[types.ModuleType]:
 def program_variables(frame: types.FrameType) -> list[tuple[str, Any]]:
     """The program's variables: those of its modules, then those of its running functions, the innermost last."""
     variables: dict[str, Any] = {}
-    for each in stack(frame):
+    for each in user_frames(frame):
         if name_of(each.f_code.co_filename) and each.f_code.co_name != "<module>":
             variables = each.f_locals | variables
     for module in own_modules():
@@ -326,7 +326,7 @@ def program_variables(frame: types.FrameType) -> list[tuple[str, Any]]:
 def scopes_of_variables(frame: types.FrameType) -> dict[str, tuple[str, int, int]]:
     """The file and lines of the function, for each variable of running functions; the innermost function counts."""
     found: dict[str, tuple[str, int, int]] = {}
-    for each in reversed(stack(frame)):
+    for each in reversed(user_frames(frame)):
         if each.f_code.co_name != "<module>":
             lines = [line for _, _, line in each.f_code.co_lines() if line]
             found |= dict.fromkeys(each.f_locals, (each.f_code.co_filename, min(lines), max(lines)))
@@ -355,14 +355,14 @@ class Values:
         self._further_generators()
 
     def _generator(self, path: str, maker: str, *values: Any) -> None:
-        self.generators[path] = lambda: digest([state_of(each) for each in values])
+        self.generators[path] = lambda: digest_of_value([state_of(each) for each in values])
         self.leaves[path] = kinds.GENERATOR, self.generators[path](), maker, path
 
     def _look(self, path: str, kind: str, owner: str, value: Any) -> list[tuple[str, str, str, Any]]:
         """Note a value, or return its parts."""
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             kind = kinds.NUMBER if kind == kinds.OTHER else kind
-            self.leaves[path] = kind, digest(value), repr(value)[:80], owner
+            self.leaves[path] = kind, digest_of_value(value), repr(value)[:80], owner
             return []
         if isinstance(value, types.ModuleType):
             return []
@@ -380,13 +380,13 @@ class Values:
         if array is not None and not array.dtype.hasobject:
             its = _kind_of_array(value)
             kind = its if kind == kinds.OTHER or its == kinds.GENERATOR else kind
-            self.leaves[path] = kind, crc_of(array, digest(array.shape)), "", owner
+            self.leaves[path] = kind, crc_of(array, digest_of_value(array.shape)), "", owner
             return []
         its = self._kind(path, kind, value)
         owner = path if its == kinds.OTHER or its != kind else owner
         if isinstance(value, dict | list | deque):
             kind, count = kinds.ITEMS if its == kinds.OTHER else its, len(value)
-            self.leaves[f"len({path})"] = kind, digest(count), str(count), owner
+            self.leaves[f"len({path})"] = kind, digest_of_value(count), str(count), owner
         if isinstance(value, types.GeneratorType) and value.gi_frame:
             # A generator that has not begun has no variables yet.
             self.leaves[path] = kinds.POSITION, value.gi_frame.f_lasti, "", path
