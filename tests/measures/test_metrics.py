@@ -172,6 +172,19 @@ def test_the_range_of_churn_is_from_the_difference_of_the_errors_to_their_sum():
     assert np.isnan(normalised_churn(churn, np.array([0, 0.2]))[0, 1]), "a range of one value has no place in it"
 
 
+@given(ANSWERS_OF_RUNS)
+def test_at_the_ends_of_its_range_normalised_churn_is_exactly_0_and_1(predictions):
+    examples = predictions.shape[1]
+    wrong = np.count_nonzero(predictions, axis=1)  # the label of each example is 0
+    different = np.count_nonzero(predictions[:, np.newaxis] != predictions, axis=2)
+    least, most = np.abs(wrong[:, np.newaxis] - wrong), np.minimum(wrong[:, np.newaxis] + wrong, examples)
+    for errors in (wrong / examples, 1 - (examples - wrong) / examples):  # the second has another rounding
+        found = normalised_churn(pairwise_churn(predictions), errors)
+        np.testing.assert_array_equal(np.isnan(found), least == most)
+        np.testing.assert_array_equal(found == 0, (different == least) & (least < most))
+        np.testing.assert_array_equal(found == 1, (different == most) & (least < most))
+
+
 def test_runs_are_bit_equal_or_they_are_not():
     logits = np.repeat(np.array([[[0.1, np.nan]]], np.float32), 3, axis=0)
     assert bit_equal(logits)

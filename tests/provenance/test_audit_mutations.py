@@ -353,6 +353,12 @@ def test_clocks_may_differ_by_two_minutes(small):
     assert judged(timedelta(minutes=30)) == {"order"}
 
 
+def test_a_finding_is_printed_with_the_promise_of_its_own_rule(small):
+    small.restate(METRICS, turn_times)
+    of_order = said("audit", small.root).out.partition(f"order: results/small/{METRICS}: ended")[2]
+    assert of_order.partition("promised: ")[2].startswith("Every job began after its inputs")
+
+
 def test_the_audit_of_a_file_finds_damage_in_what_it_rests_on_and_nothing_else(small):
     below = [f"{IMPL}/weights.npz", "data/digits.npz", f"predictions/{CELL}/impl.json", METRICS]
     beside = [f"{NORMED}/weights.npz", "metrics/data.csv", TABLE, ROOTED, f"metrics/cells/{CELL}/control.csv"]

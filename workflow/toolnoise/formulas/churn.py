@@ -16,6 +16,7 @@ from toolnoise.stats.jackknife import Pairs, some_pairs, standard_error, within_
 BLOCK = 2**20  # predictions of all runs at a time, or counts of answers
 IN_CAMPS = 2**24  # memberships of all runs in camps at a time
 RESAMPLES = 999
+ROUNDING = 1e-12  # rates of whole examples that are closer are equal
 AT_ONCE = 1 << 20  # examples of all resamples that are in memory together
 
 
@@ -65,14 +66,16 @@ def disagreements(predictions: np.ndarray) -> float:
 def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """The position of every two runs' churn, [S, S], within the range that their error rates, [S], allow.
 
-    Two runs' churn is at least the difference of their error rates and at most the sum (no more than 1): 0 is the
-    minimum and 1 the maximum, also after rounding. NaN where the range is a single value, as for two runs without
-    errors.
+    Two runs' churn is at least the difference of their error rates and at most the sum (no more than 1): exactly 0 is
+    the minimum and exactly 1 the maximum. NaN where the range is a single value, as for two runs without errors.
     """
     least = np.abs(errors[:, np.newaxis] - errors)
     most = np.minimum(errors[:, np.newaxis] + errors, 1)
     span = most - least
-    return np.clip(np.divide(churn - least, span, out=np.full(churn.shape, np.nan), where=span > 0), 0, 1)
+    position = np.divide(churn - least, span, out=np.full(churn.shape, np.nan), where=span > ROUNDING)
+    # A draw whose runs are all at the minimum must not count as noisy: the log of 1e-17 would widen an interval.
+    ends = np.where(churn - least < ROUNDING, 0.0, np.where(most - churn < ROUNDING, 1.0, position))
+    return np.where(np.isnan(position), np.nan, ends)
 
 
 def normalised_churns(predictions: np.ndarray, errors: np.ndarray) -> Pairs:

@@ -48,18 +48,19 @@ class Rule(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A finding: its rule, the artifact by its name in statements, and what is wrong with it."""
+    """A finding: its rule, the artifact by its name in statements, what is wrong with it, and the rule's promise."""
 
     rule: str
     artifact: str
     what: str
+    promise: str
 
 
 class Audit(NamedTuple):
     """The result of an audit. Notes are no faults: they report impossible checks and facts worth knowing."""
 
     studies: tuple[Tree, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[tuple[str, str], ...]  # by name and promise
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
 
@@ -94,7 +95,7 @@ def guarded(name: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Found:
     try:
         yield from check()
     except BadInput as error:
-        yield name, str(error)
+        yield name, str(error).removeprefix(f"{name}: ")
     except ODD as error:
         yield name, f"cannot be checked ({type(error).__name__}: {error})"[:300]
 
@@ -311,8 +312,10 @@ def examine(
 
     `counted` returns the digest of the present code that affects a job's outputs.
     """
-    findings = [Finding("unknown", name, "lies beside the studies and belongs to none") for name in results.strays]
-    rules, notes = {one.name: one for one in RULES}, []
+    stray = "lies beside the studies and belongs to none"
+    findings = [Finding("unknown", name, stray, rule(unknown).says) for name in results.strays]
+    # Several rules may have one name.
+    rules, notes = dict.fromkeys((one.name, one.says) for one in RULES), []
     for tree in results.trees:
         tree.hashed.update(digests(tree))
         for statement in tree.statements:
@@ -321,12 +324,12 @@ def examine(
                 if changes := repository.changed_since(statement, tree.root, counted):
                     tree.stale[statement.path] = changes
         for one in (*RULES, *of_study(tree)):
-            rules.setdefault(one.name, one)
+            rules.setdefault((one.name, one.says))
             problems = guarded(tree.named("study.json"), lambda tree=tree, one=one: one.check(tree))
             # Each finding is reported once, even if the rule finds it more than once.
-            findings += [Finding(one.name, *problem) for problem in dict.fromkeys(problems)]
+            findings += [Finding(one.name, *problem, one.says) for problem in dict.fromkeys(problems)]
         notes += [f"{tree.name}: {note}" for note in _notes(tree)]
-    return Audit(results.trees, tuple(rules.values()), tuple(findings), tuple(notes))
+    return Audit(results.trees, tuple(rules), tuple(findings), tuple(notes))
 
 
 def _notes(tree: Tree) -> Iterator[str]:
@@ -383,7 +386,7 @@ def as_json(audit: Audit, strict: bool) -> dict[str, Any]:
             }
             for tree in audit.studies
         ],
-        "findings": [finding._asdict() for finding in audit.findings],
+        "findings": [{"rule": one.rule, "artifact": one.artifact, "what": one.what} for one in audit.findings],
         "stale": [{"artifact": name, "changed": changed} for name, changed in audit.stale.items()],
         "notes": list(audit.notes),
     }
@@ -392,14 +395,14 @@ def as_json(audit: Audit, strict: bool) -> dict[str, Any]:
 def as_text(audit: Audit, strict: bool) -> str:
     """The audit as text: one line if there are no findings and no notes."""
     lines = []
-    for one in audit.rules:
-        if found := [finding for finding in audit.findings if finding.rule == one.name]:
+    for name, promise in audit.rules:
+        if broken := [finding for finding in audit.findings if (finding.rule, finding.promise) == (name, promise)]:
             lines += [
-                f"{one.name}: {make_printable(finding.artifact)}: {make_printable(finding.what)}"
-                for finding in found[:SHOWN]
+                f"{name}: {make_printable(finding.artifact)}: {make_printable(finding.what)}"
+                for finding in broken[:SHOWN]
             ]
-            lines += [f"{one.name}: and {len(found) - SHOWN} more"] * (len(found) > SHOWN)
-            lines += [f"  promised: {one.says}", ""]
+            lines += [f"{name}: and {len(broken) - SHOWN} more"] * (len(broken) > SHOWN)
+            lines += [f"  promised: {promise}", ""]
     if audit.findings:
         lines += ["`toolnoise audit --repair` has Snakemake make damaged and missing files again"]
     lines += [f"note: {make_printable(note)}" for note in audit.notes]
