@@ -291,6 +291,14 @@ def test_a_program_of_a_shell_is_not_observed_and_its_text_makes_a_place_possibl
     assert [(place.file, place.line, place.cause) for place in why.possible] == [("train.sh", 1, "shell")]
 
 
+def test_an_observer_that_fails_in_the_programs_process_is_reported(diagnosed, tmp_path, monkeypatch):
+    (tmp_path / "found_first").mkdir()
+    (tmp_path / "found_first/ast.py").write_text("raise ImportError('not the standard one')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "found_first"))
+    why = diagnosed("import os\nx = os.urandom(1)[0]")
+    assert (why.proven, why.notes) == ([], ["Not observed: the observer failed (ImportError: not the standard one)."])
+
+
 def test_where_observed_runs_are_equal_nothing_is_proven(runs_of):
     runs = runs_of("import uuid\nname = uuid.uuid4()\nx = 1.0")
     control = runs.run("control-1")

@@ -195,7 +195,11 @@ def diagnose(
         free.append(other.outcome)
     # Without recorded calls, no process ran Python, or Python ignored PYTHONPATH.
     if not one.events or not other.events:
-        return Diagnosis([], from_text[:MOST_POSSIBLE], [NOT_OBSERVED])
+        return Diagnosis(
+            [],
+            from_text[:MOST_POSSIBLE],
+            [f"Not observed: {runs.observer_failure}." if runs.observer_failure else NOT_OBSERVED],
+        )
     seen = first_difference.shared_generators(one, other)
     seen += [*first_difference.differing_roots(one, other), *first_difference.differing_orders(one, other)]
 

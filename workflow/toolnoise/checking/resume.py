@@ -215,7 +215,7 @@ def forgotten_objects(runs: TrialRuns, words: Sequence[str], stop_at: str | None
     except BadInput as error:
         return [], f"the program fails when it is observed ({error})"
     if not saved or not again:
-        return [], "no file was seen that it writes within a loop"
+        return [], runs.observer_failure or "no file was seen that it writes within a loop"
     if not went_on or not went_on["states"]:
         return [], f"after resuming, it did not reach {_place(*saved['line'])} again"
     if omissions := compare_states(saved, again, went_on):

@@ -22,7 +22,7 @@ from toolnoise.base.errors import BadArgument, BadInput
 from toolnoise.base.printing import span_text
 from toolnoise.base.spec import Spec
 from toolnoise.checking import launch, outcome
-from toolnoise.checking.injected import TASK
+from toolnoise.checking.injected import FAILED, TASK
 from toolnoise.checking.launch import Stop
 from toolnoise.checking.outcome import Outcome
 from toolnoise.formulas import outcome_files
@@ -145,6 +145,12 @@ class TrialRuns:
         self.seconds.append(time.monotonic() - started)
         _say(f"{name}: {span_text(self.seconds[-1])}{f', stopped by {signal.Signals(number).name}' if number else ''}")
         return number
+
+    @property
+    def observer_failure(self) -> str:
+        """The sentence on the first error of an observer in a process of the program; empty if there is none."""
+        errors = sorted((self.folder / "injected").glob(f"*{FAILED}"))
+        return f"the observer failed ({errors[0].read_text('utf-8', errors='replace')})" if errors else ""
 
     def checkpoints(self, name: str) -> list[Path]:
         """The known places in which a run leaves its checkpoints."""

@@ -10,6 +10,7 @@ import json
 import os
 
 TASK = "TOOLNOISE_INJECTED"  # the environment variable that names the JSON file with the observer's task
+FAILED = ".failed"  # what follows that file's name in the name of a file with an observer's error
 # Kinds of values in a program's state.
 GENERATOR, OPTIMISER, SCHEDULER, SCALER, AVERAGES = "generator", "optimiser", "scheduler", "scaler", "average"
 SAMPLER, POSITION, WEIGHTS, ARRAY = "sampler", "position", "weights", "array"
@@ -24,4 +25,10 @@ def start() -> None:
         with open(path, encoding="utf-8") as file:
             task = json.load(file)
         # Observers are imported late, so that other processes do not load the modules that observers need.
-        importlib.import_module(f"toolnoise_injected.{task['observer']}").start(task)
+        try:
+            importlib.import_module(f"toolnoise_injected.{task['observer']}").start(task)
+        except Exception as error:
+            # Python reports an error in sitecustomize in the program's log, and goes on.
+            with open(path + FAILED, "w", encoding="utf-8") as file:
+                file.write(f"{type(error).__name__}: {error}")
+            raise
