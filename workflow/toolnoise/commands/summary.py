@@ -39,7 +39,10 @@ Cells = Mapping[Cell, Rows]
 
 def as_text(study: Study) -> str:
     """The findings, in at most 15 lines, and the page's path."""
-    return "\n".join([*_findings(study), *_claims_decided(study), f"the page: {as_given(study.path(layout.PAGE))}"])
+    page = study.path(layout.PAGE)
+    is_packed = Path(page).exists() and not Path(as_given(page)).exists()
+    where = f"the page: {as_given(page)}{' (unpack the archive to open it)' * is_packed}"
+    return "\n".join([*_findings(study), *_claims_decided(study), where])
 
 
 def claims_text(study: Study) -> str:
