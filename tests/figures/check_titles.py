@@ -150,7 +150,7 @@ def sub_groups(metrics: Metrics, said: str) -> bool:
         (group, word) for group, words in outside.items() for word in set(words) if words.count(word) > len(words) / 2
     }
     most = {(group, word) for group, word in most if word}
-    if said.startswith("No sub-group"):
+    if said.startswith("In most rates"):
         return not most
     return any(said.startswith(f"{group} is {word}") for group, word in most) or said[0].isdigit()
 
@@ -217,7 +217,7 @@ CHECKS = {
     r"With every source fixed, runs give the same answers": lambda m: m.churn("control")["value"].max() == 0,
     r"((?:Batch normalisation|No effect of batch normalisation) .*)": batch_norm,
     r"((?:Every|No|\d+|Class \S+) class(?:es)?.* (?:vary|varies).*|Class \S+ varies .*)": classes,
-    r"(.*(?:noisier|steadier) than size explains|No sub-group is consistently .*)": sub_groups,
+    r"(.*(?:noisier|steadier) than size explains|In most rates, no sub-group .*)": sub_groups,
     # The full set in one batch, of which less is left to change, is not in this title.
     rf"The order of the data changes {SHARE}": lambda m, said: says(
         m.rows("stability", "churn").query("variant == 'shuffle'")["value"].nlargest(1), said

@@ -124,7 +124,10 @@ def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:
     }
     changes = words.get(direction_of_ratios(ratios[ratios["variant"] == first]), "")
     said = list_text(list(filter(None, [_accuracy(accuracies), changes])))
-    return f"Batch normalisation {said}" if said else "No effect of batch normalisation seen"
+    if said:
+        return f"Batch normalisation {said}"
+    where = " between seeds" if first in EVERY else ""
+    return f"No effect of batch normalisation on churn{where}, or on accuracy"
 
 
 def _accuracy(changes: Sequence[Result]) -> str:

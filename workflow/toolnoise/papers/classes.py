@@ -109,7 +109,7 @@ def of_groups(judged: pd.DataFrame) -> str:
         if places:
             which = f"{places[0]} is" if len(places) == 1 else f"{len(places)} sub-groups are"
             return f"{which} {word} than size explains"
-    return "No sub-group is consistently noisier or steadier than size explains"
+    return "In most rates, no sub-group is noisier or steadier than size explains"
 
 
 def split_by_label(
