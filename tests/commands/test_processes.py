@@ -112,7 +112,7 @@ parsed = {
     "module": internals.is_module(workflow),
     "main": internals.is_main_process(workflow),
     "dry": internals.is_dry_run(workflow),
-    "snakefile": internals.started_snakefile(workflow),
+    "snakefile": internals.snakefile_in_use(workflow),
     "given": [list(map(str, part)) for part in internals.configuration_given(workflow)],
 }
 Path(f"parsed-{internals.is_main_process(workflow)}.json").write_text(json.dumps(parsed))

@@ -21,7 +21,7 @@ from toolnoise.study.cells import Cell
 
 @pytest.fixture
 def imposed():
-    """What `impose` leaves of variables that a shell had; this process's own are put back afterwards."""
+    """What `impose_variables` leaves of variables that a shell had; this process's own are put back afterwards."""
 
     def impose(shell, settings=None):
         os.environ.update(shell)

@@ -29,7 +29,7 @@ from toolnoise.warm import template
 IS_MODULE = internals.is_module(workflow)
 IS_DRY_RUN = internals.is_dry_run(workflow)
 CONFIGFILES, CONFIG_WORDS = internals.configuration_given(workflow)
-DEFAULT = internals.started_snakefile(workflow) if IS_MODULE else "config.yaml"
+DEFAULT = internals.snakefile_in_use(workflow) if IS_MODULE else "config.yaml"
 FILE = os.path.realpath(CONFIGFILES[-1]) if CONFIGFILES else DEFAULT
 
 # Snakemake reads 010 as 8, and 1e-3 in a file as text. Reading the files again finds the values as written.

@@ -57,7 +57,7 @@ def _become(case: dict, writing: int) -> NoReturn:
     below = Path(case["folder"], "results")
     places = [str(below), case.get("filler", ""), case.get("journal", "")]
     shim.faults_arm(*(place.encode() for place in places), case.get("at", 0), ACTIONS[case["fault"]])
-    code = template.perform_words(case["argv"])
+    code = template.perform_command_line(case["argv"])
     os.write(writing, shim.faults_done())
     template.end_process(code)
 

@@ -243,7 +243,7 @@ def _nearest(proof: Proof, seen: Sequence[Root]) -> tuple[list[Root], str]:
     return roots, evidence
 
 
-def signs_of_unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
+def diagnose_unobserved(text: Sequence[SourceFile], words: Sequence[str]) -> Diagnosis:
     """The diagnosis of a program that was not observed, by the signs in its text."""
     return Diagnosis([], signs_of_noise(text, words)[:MOST_POSSIBLE], [OBSERVES])
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from toolnoise.study import layout, programs
 from toolnoise.study.cells import Cell, Dataset, Network, Pair, Profile, Training, Variants, Whole
-from toolnoise.study.entries import defining_entry, labels_shown
+from toolnoise.study.entries import entry_without_machine, labels_shown
 from toolnoise.study.expected import METRICS
 from toolnoise.study.study import Study
 
@@ -13,7 +13,7 @@ Parameters = dict[str, Any]
 
 def data(study: Study, place: Dataset) -> Parameters:
     """A data set and its entry."""
-    return {"dataset": place.dataset, "entry": defining_entry(study.config["datasets"][place.dataset])}
+    return {"dataset": place.dataset, "entry": entry_without_machine(study.config["datasets"][place.dataset])}
 
 
 def common_spec(study: Study, place: Variants) -> Parameters:

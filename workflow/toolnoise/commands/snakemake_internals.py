@@ -28,7 +28,7 @@ def is_dry_run(workflow: Any) -> bool:
     return workflow.output_settings.dryrun
 
 
-def started_snakefile(workflow: Any) -> str:
+def snakefile_in_use(workflow: Any) -> str:
     """The path of the main Snakefile."""
     return workflow.main_snakefile
 

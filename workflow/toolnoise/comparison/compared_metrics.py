@@ -44,7 +44,7 @@ def compare(runs: Runs, against: str | None = None) -> list[Compared]:
             of_a, of_b = (of_arms[arm, metric.name] for arm in (a, b))
             if len(of_a) and len(of_b):
                 found.append(_compared(metric, a, b, of_a, of_b, same, runs.sessions_missing(metric.name)))
-    return two_arms.with_holm(found)
+    return two_arms.adjust_pvalues(found)
 
 
 def _pairs(arms: Sequence[str], against: str | None) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from toolnoise.comparison.crossed import mean_error
 from toolnoise.comparison.designs import Compared
 from toolnoise.comparison.naming import NAMES
 from toolnoise.comparison.question_logs import Log
-from toolnoise.comparison.two_arms import with_holm
+from toolnoise.comparison.two_arms import adjust_pvalues
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import Estimate, equal_reach, t_interval
 
@@ -41,7 +41,7 @@ def compare_all(arms: Sequence[Log], cluster: str | None = None, *, paired: bool
     If arms are paired, run s of each arm has the same seed.
     """
     named = zip(NAMES[1:], arms[1:], strict=False)
-    return with_holm([_compare(arms[0], other, name, cluster, paired=paired) for name, other in named])
+    return adjust_pvalues([_compare(arms[0], other, name, cluster, paired=paired) for name, other in named])
 
 
 def _compare(first: Log, other: Log, name: str, cluster: str | None, *, paired: bool) -> Compared:

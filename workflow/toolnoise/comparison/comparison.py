@@ -72,7 +72,7 @@ def compare_all(arms: Sequence[Arm], *, paired: bool = False) -> list[Compared]:
     """
     arms = _judged_alike(arms)
     sides = [side_of_comparison(name, arm, paired=paired) for name, arm in zip(NAMES, arms, strict=False)]
-    return two_arms.with_holm([_compare(sides[0], other, paired=paired) for other in sides[1:]])
+    return two_arms.adjust_pvalues([_compare(sides[0], other, paired=paired) for other in sides[1:]])
 
 
 def _judged_alike(arms: Sequence[Arm]) -> Sequence[Arm]:

@@ -102,7 +102,7 @@ def probability_of_improvement(a: np.ndarray, b: np.ndarray, pairs: int = 0) -> 
     return Estimate(chance, float(low), float(high))
 
 
-def with_holm(comparisons: list[Compared]) -> list[Compared]:
+def adjust_pvalues(comparisons: list[Compared]) -> list[Compared]:
     """The comparisons with `pvalue_holm` set: the p-values adjusted by Holm's method."""
     pvalues = holm_pvalues(np.array([each.pvalue for each in comparisons])).tolist()
     for each, pvalue in zip(comparisons, pvalues, strict=True):

@@ -65,8 +65,8 @@ Lines = dict[Place, float]
 def heights_of_lines(rows: pd.DataFrame) -> Lines:
     """The height of each line of each place, from the top; each place has a heading, whose variant is empty."""
     at: Lines = {}
-    for place in selection.in_order(rows["place"]):
-        for kind in ("", *selection.in_order(rows[rows["place"] == place]["variant"])):
+    for place in selection.distinct_names(rows["place"]):
+        for kind in ("", *selection.distinct_names(rows[rows["place"] == place]["variant"])):
             at[place, kind] = len(at)
     return at
 

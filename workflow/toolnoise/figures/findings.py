@@ -66,7 +66,7 @@ def direction_of_ratios(ratios: pd.DataFrame) -> str:
     return f"some {word}" if word and len(firm) < len(known) else word
 
 
-def first_churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
+def churn_rows(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
     """Churn under the first of these variants that has any; `VARIANTS` lists the substitutes of a variant."""
     known = rows[(rows["metric"] == "churn") & rows["value"].notna()]
     names = (name for variant in variants for name in VARIANTS.get(variant, (variant,)))
@@ -75,9 +75,9 @@ def first_churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
 
 def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -> str:
     """Whether the implementation alone changes fewer answers than all sources, or the share of answers that differ."""
-    alone, whole = first_churn(rows, "impl"), first_churn(rows, "algo_impl", "algo")
+    alone, whole = churn_rows(rows, "impl"), churn_rows(rows, "algo_impl", "algo")
     if alone.empty and whole.empty:
-        fixed = first_churn(rows, "control")["value"]
+        fixed = churn_rows(rows, "control")["value"]
         if len(fixed) and fixed.max() == 0:
             return "With every source fixed, runs give the same answers"
         return "How far do runs of one training end apart?"
@@ -91,7 +91,7 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
         # ALGO+IMPL does not vary the data.
         has_data = rows["variant"].str.split("+").map(lambda sources: "data" in sources).any()
         every = ("ALGO+IMPL" if has_data else "all sources") if variant in VARIANTS["algo_impl"] else every
-        over = first_churn(ratios[ratios["over_variant"] == variant], "impl")
+        over = churn_rows(ratios[ratios["over_variant"] == variant], "impl")
     words = {
         "below": f"{noise} alone changes fewer answers than {every}",
         "above": f"{noise} alone changes more answers than {every}",
@@ -140,7 +140,7 @@ def _accuracy(changes: Sequence[Result]) -> str:
 
 def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
     """The share of answers that the order of the data changes; with the full set in one batch only rounding differs."""
-    ordered, rounded = first_churn(rows[~full], "shuffle"), first_churn(rows[full], "shuffle")
+    ordered, rounded = churn_rows(rows[~full], "shuffle"), churn_rows(rows[full], "shuffle")
     if ordered.empty and rounded.empty:
         return "How many answers does the order of the data change?"
     if ordered.empty:
@@ -150,7 +150,7 @@ def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
 
 def of_ensembles(rows: pd.DataFrame) -> str:
     """The share of answers that differ between averages of as many runs as have an interval in every cell."""
-    known = first_churn(rows, "algo_impl", "algo", "impl")
+    known = churn_rows(rows, "algo_impl", "algo", "impl")
     known = known[known["ci_low"].notna()]
     most = int(known.groupby(["model", "dataset", "hardware"])["members"].max().min()) if len(known) else 1
     if most == 1:
@@ -180,7 +180,7 @@ def of_layers(rows: pd.DataFrame) -> str:
 
 def of_pairs(across: pd.DataFrame) -> str:
     """The share of answers that change with the tooling alone."""
-    same = first_churn(across, "algo", "control")
+    same = churn_rows(across, "algo", "control")
     if same.empty:
         return "How far does the same run differ between toolings?"
     return f"The tooling alone changes {share_text(same)}"

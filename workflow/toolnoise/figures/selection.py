@@ -79,7 +79,7 @@ def _listed(names: pd.Series) -> str:
     return ", ".join(names.unique()) or "nothing"
 
 
-def in_order(names: pd.Series) -> list[str]:
+def distinct_names(names: pd.Series) -> list[str]:
     """The names in order of appearance, which is the order of the study."""
     return list(names.unique())
 

@@ -53,11 +53,11 @@ def judge_classes(
         .transform(lambda pvalues: holm_pvalues(pvalues.to_numpy()))
         < LEVEL
     )
-    rows["unlike"] = unlike_null(rows)
+    rows["unlike"] = noisier_or_steadier(rows)
     return rows
 
 
-def unlike_null(rows: pd.DataFrame) -> np.ndarray:
+def noisier_or_steadier(rows: pd.DataFrame) -> np.ndarray:
     """Whether each `ratio` is noisier or steadier than its null, or neither, from its adjusted `pvalue`.
 
     Over several draws the p-value is that of the most extreme draw, and the range is that of the mean over draws: both
@@ -76,7 +76,7 @@ def accuracy_ranges(runs: pd.DataFrame) -> pd.DataFrame:
     spread = runs[runs["metric"] == "accuracy"].groupby(["variant", "group"], sort=False)["value"]
     extremes = spread.agg(low="min", high="max", runs="count").reset_index()
     varying = extremes.groupby("variant", sort=False).filter(lambda rows: (rows["high"] > rows["low"]).any())
-    variants = selection.in_order(varying["variant"])
+    variants = selection.distinct_names(varying["variant"])
     first = next((name for name in (*EVERY, *variants) if name in variants), "")
     return varying[varying["variant"] == first]
 

@@ -26,7 +26,7 @@ def check(cell: PlaceNames, command: str, records: WholeRuns, *, out: Output) ->
         difference = differences.find_differences(first, other)
         if difference.files:
             words = command_words.split_command(command)
-            why = diagnosis.signs_of_unobserved(program_text.program_files(words, Path()), words)
+            why = diagnosis.diagnose_unobserved(program_text.program_files(words, Path()), words)
             print("\n".join(diagnosis.explain_difference(difference, why)), flush=True)
             what = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
             wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"

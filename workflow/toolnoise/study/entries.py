@@ -57,7 +57,7 @@ def labels_shown(datasets: Mapping[str, Mapping[str, Any]], names: Iterable[str]
     return {name: label for name in names if name in datasets and (label := label_shown(datasets[name]))} or None
 
 
-def defining_entry(dataset: Mapping[str, Any]) -> dict[str, Any]:
+def entry_without_machine(dataset: Mapping[str, Any]) -> dict[str, Any]:
     """A data set's entry without the memory and cores of its jobs, which influence no bit of a run."""
     return {key: value for key, value in dataset.items() if key not in ("memory_mb", "cores")}
 

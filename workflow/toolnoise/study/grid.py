@@ -16,7 +16,7 @@ from toolnoise.formulas.outcomes import OUTCOMES
 from toolnoise.study import config, entries, programs
 from toolnoise.study.cells import Cell
 from toolnoise.study.figure_kinds import KINDS, Grid, Subject
-from toolnoise.study.remedies import reach_of_views
+from toolnoise.study.remedies import largest_shift
 from toolnoise.study.study import Figure, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant_named
 
@@ -127,7 +127,7 @@ def _require_movable(
     views = block.get("remedies", ())
     # The crop of an original is 7/8 of its shorter side, so it can shift by 1/14 of its own size.
     most = dataset["image_size"] // 14 if keeps_originals(dataset) else math.inf
-    if far := [name for name in views if reach_of_views(name) > most]:
+    if far := [name for name in views if largest_shift(name) > most]:
         problem = f"found {', '.join(far)}, and data set {cell.dataset!r} keeps originals"
         raise BadInput(file, f"{where}.remedies", problem, f"shifts of at most {most} pixels")
     kind = entries.outcome_of_dataset(dataset)

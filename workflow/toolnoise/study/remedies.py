@@ -39,7 +39,7 @@ SETS = {
 SNAPSHOTS = "snapshots"  # also the suffix of a model trained for them: M-snapshots
 
 
-def reach_of_views(name: str) -> int:
+def largest_shift(name: str) -> int:
     """The largest shift in a set of views, in pixels."""
     return max(max(abs(view.down), abs(view.right)) for view in SETS[name])
 

@@ -15,7 +15,7 @@ from toolnoise.base.spec import Spec
 from toolnoise.formulas.outcomes import CLASSIFYING, SCORED
 from toolnoise.study import config, programs, remedies
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Place, Profile, Training, Variants
-from toolnoise.study.entries import defining_entry, emulates_noise, is_synthetic, records_steps
+from toolnoise.study.entries import emulates_noise, entry_without_machine, is_synthetic, records_steps
 from toolnoise.study.published import comparisons_of_cells
 from toolnoise.study.variants import variant_named
 
@@ -226,7 +226,7 @@ class Study:
         recipe = self.recipe_of.get(cell[:2])
         asked = {
             "model": {"name": cell.model, **self.config["models"][cell.model]},
-            "dataset": {"name": cell.dataset, **defining_entry(self.config["datasets"][cell.dataset])},
+            "dataset": {"name": cell.dataset, **entry_without_machine(self.config["datasets"][cell.dataset])},
             "recipe": {"name": recipe, **self.config["recipes"][recipe]} if recipe else programs.RECIPE,
             "hardware": self._computing(cell.hardware),
             "variant": _varying(cell.variant) | ({"bit_tensor": self.tensors[cell]} if cell in self.tensors else {}),

@@ -175,10 +175,10 @@ def _perform(job: dict[str, Any], streams: list[int], connection: socket.socket)
     sys.argv = job["argv"]
     os.environ.clear()
     os.environ.update(job["environment"])
-    end_process(perform_words(sys.argv[1:]), connection)
+    end_process(perform_command_line(sys.argv[1:]), connection)
 
 
-def perform_words(words: list[str]) -> int:
+def perform_command_line(words: list[str]) -> int:
     """Perform a command line in this process; return its exit code."""
     from toolnoise import cli
 

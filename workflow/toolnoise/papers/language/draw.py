@@ -44,7 +44,7 @@ def keep_the_likeliest(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> l
     """The data sets with only the likeliest tokens kept: these have no correlation of scores."""
     shown = selection.of_tasks(table, tasks)
     correlated = set(shown[shown["metric"] == "correlation_spearman"]["dataset"])
-    return [name for name in selection.in_order(shown["dataset"]) if name not in correlated]
+    return [name for name in selection.distinct_names(shown["dataset"]) if name not in correlated]
 
 
 def rarest_group(table: pd.DataFrame) -> dict[str, str]:
@@ -83,13 +83,13 @@ def mean_and_sd(mean: Estimate, sd: Estimate) -> Entry:
 
 def of_language(shown: pd.DataFrame, emulated: bool = False) -> str:
     """How many next tokens differ between two runs of one training."""
-    whole = findings.first_churn(shown, "algo_impl", "algo")
+    whole = findings.churn_rows(shown, "algo_impl", "algo")
     if len(whole):
         return f"Two runs differ in {findings.share_text(whole, 'next tokens')}"
     churns = shown[(shown["metric"] == "churn") & shown["value"].notna()]
     varied = churns[churns["variant"] != "control"]
     if len(varied):
-        variants = selection.in_order(varied["variant"])
+        variants = selection.distinct_names(varied["variant"])
         changed = findings.share_text(varied, "next tokens")
         if len(variants) > 1:
             return f"Single sources change {changed}"
