@@ -456,6 +456,15 @@ def test_json_of_any_shape_is_a_finding(number, small):
     assert_lines_can_be_printed(small)
 
 
+def test_an_engine_that_does_not_exist_is_a_finding(small):
+    def name_it(made):
+        definition(made)["externalParameters"]["spec"]["hardware"]["engine"] = "{}"
+
+    small.restate(f"{RUN}/weights.npz", name_it)
+    wrong = [one["what"] for one in small.audit().findings if one["rule"] == "record"]
+    assert "engine: found '{}'; one of tensorflow, jax, torch" in wrong
+
+
 UNREADABLE = [b"", b"{", DEEP, b'{"_type": ' + DEEP, b'{"_type": ' + b"9" * 100_000 + b"}", b"null", b"[1, 2]"]
 UNREADABLE += [
     b'"text"',

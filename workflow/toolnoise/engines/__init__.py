@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolnoise.base.errors import BadInput
+
 # The engines, each named after the module that it imports.
 FRAMEWORKS = ("tensorflow", "jax", "torch")
 
@@ -50,4 +52,6 @@ def _kind(path: str) -> str:
 
 def load(name: str) -> Any:
     """The engine of that name, a `KerasEngine`; its framework is imported when it starts."""
+    if name not in FRAMEWORKS:  # a statement from elsewhere may name any
+        raise BadInput("engine", "", f"found {name!r}", f"one of {', '.join(FRAMEWORKS)}")
     return importlib.import_module(f"toolnoise.engines.{name}").Engine()
