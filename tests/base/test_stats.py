@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_equal
 from scipy import stats
 
 from toolnoise.base import metric_files
-from toolnoise.comparison import decisions, designs
+from toolnoise.comparison import designs, sample_size
 from toolnoise.comparison.two_arms import (
     hedges_g,
     paired_difference,
@@ -611,7 +611,7 @@ def test_the_interval_is_where_the_test_rejects():
 
 def test_a_difference_of_one_sd_takes_seventeen_runs():
     # The textbook's number, for two arms, 80 % and 5 %.
-    assert runs_needed(lambda runs: decisions.difference_power(runs, 1, 1)) == 17
+    assert runs_needed(lambda runs: sample_size.difference_power(runs, 1, 1)) == 17
 
 
 @pytest.mark.parametrize(("runs", "difference"), [(3, 3), (10, 1), (10, 0)])
@@ -619,7 +619,7 @@ def test_the_power_for_a_difference_is_how_often_the_comparisons_test_finds_it(r
     rng = np.random.Generator(np.random.Philox(8))
     one, other = rng.normal(0, 1, (4_000, runs)), rng.normal(difference, 1, (4_000, runs))
     share = np.mean([mean_difference(*both).pvalue <= 0.05 for both in zip(one, other, strict=True)])
-    assert decisions.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
+    assert sample_size.difference_power(runs, difference, 1) == pytest.approx(share, abs=0.025)
 
 
 CELL = ("smallcnn", "digits", "cpu")
@@ -652,7 +652,7 @@ def test_a_pilots_sd_and_its_interval_are_in_points(printed_by_verb, pilot):
     wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
     assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
     (needed,) = found["needed"]
-    assert needed["runs_per_arm"] == runs_needed(lambda runs: decisions.difference_power(runs, 0.3, 0.25))
+    assert needed["runs_per_arm"] == runs_needed(lambda runs: sample_size.difference_power(runs, 0.3, 0.25))
     assert (needed["runs_per_arm_low"], needed["runs_per_arm_high"]) == (7, 38)
     assert [chance["runs_per_arm"] for chance in needed["by_chance"]] == [1, 10]
 

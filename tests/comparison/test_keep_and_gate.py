@@ -19,8 +19,8 @@ import toolnoise as tn
 from toolnoise import cli
 from toolnoise.base.program import ROOT
 from toolnoise.comparison import keep
-from toolnoise.comparison.decisions import gate_runs
 from toolnoise.comparison.keep import RULE, STRICT
+from toolnoise.comparison.regression_gate import gate_runs
 
 # Which change to keep
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from toolnoise.base.program import ROOT
-from toolnoise.comparison import compared_metrics, decisions
+from toolnoise.comparison import compared_metrics, sample_size
 from toolnoise.comparison.comparison_text import laid_out
 from toolnoise.comparison.metric_layouts import Asked
 from toolnoise.comparison.metric_runs import read_runs
@@ -555,7 +555,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(words, says, files, refused_
 def planned(*files, **more):
     asked = {name: more.pop(name) for name in ("seed", "by") if name in more}
     runs = read_runs([[file] for file in files], Asked(("accuracy",), **asked), arms_are="or one")
-    return decisions.spread_of_runs(runs, ", ".join(files), **more)
+    return sample_size.spread_of_runs(runs, ", ".join(files), **more)
 
 
 def test_a_pilot_of_one_arm_has_its_sd(files):

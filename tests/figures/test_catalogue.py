@@ -9,7 +9,7 @@ from toolnoise.base import errors
 from toolnoise.base.program import ROOT
 from toolnoise.pages import study_page
 from toolnoise.papers import paper_items
-from toolnoise.study import config, expected, figure_kinds, grid
+from toolnoise.study import config, figure_files, figure_kinds, grid
 from toolnoise.study.cells import Cell
 from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_kinds import FIGURES, Grid
@@ -150,8 +150,8 @@ def test_a_cell_is_excluded_alone_though_its_tooling_and_its_task_are_shown(writ
     written["grid"] = [block | {"variants": ["algo"]}, without]
     study = built(written)
     assert {cell.variant for cell in study.cells if study.figure("table2").shows(cell)} == {"algo"}
-    assert expected.gate_files(study, study.figure("table2")) == []
-    assert len(expected.gate_files(study, study.figure("noise_by_source-cpu"))) == 1
+    assert figure_files.gate_files(study, study.figure("table2")) == []
+    assert len(figure_files.gate_files(study, study.figure("noise_by_source-cpu"))) == 1
     across = study.figure("across_toolings-smallcnn-digits")
     assert {pair.variant for pair in study.pairs} == {"algo", "control"}
     assert {pair.variant for pair in study.pairs if across.shows(pair)} == {"algo"}

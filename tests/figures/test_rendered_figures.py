@@ -28,7 +28,7 @@ from toolnoise.formulas.weights import weight_distances
 from toolnoise.papers import notebook_values
 from toolnoise.papers.identical.metric import IDENTICAL, History, experiment_columns
 from toolnoise.papers.identical.metric import measure_identical_runs as of_identical_runs
-from toolnoise.study import expected, grid
+from toolnoise.study import figure_files, grid
 from toolnoise.study.expected import METRICS
 from toolnoise.study.figure_kinds import FIGURES, KINDS
 
@@ -190,7 +190,7 @@ ON_GPUS = {"paper_vs_ours"}
 def shown(unpacked_archive, executed, tmp_path):
     """Render the first two figures of a kind of the study; returns the stems of what was written."""
     study, folder = grid.load_study(unpacked_archive / "study.yaml"), unpacked_archive / "metrics"
-    collected = expected.collected_files(study) | {"claims": "claims.csv"}
+    collected = figure_files.collected_files(study) | {"claims": "claims.csv"}
 
     def render(kind):
         read = [name for name in (*KINDS[kind].reads, *KINDS[kind].also) if name in collected]

@@ -13,7 +13,7 @@ from toolnoise.formulas.churn import normalised_churn, pairwise_churn
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.measures.by_draw import churns_by_draw, group_by_draw
 from toolnoise.measures.ratios import RATIOS, CellRuns, measure, ratios
-from toolnoise.study import expected
+from toolnoise.study import figure_files
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.published import comparisons_of_cells
 
@@ -237,4 +237,4 @@ def test_a_study_has_ratios_for_each_task_on_a_tooling_with_something_to_compare
         for variant in ("impl", "control")
         for model in ("smallcnn-bn", "smallcnn")
     ]
-    assert expected.collected_files(tiny)["ratios"] == "results/tiny/metrics/ratios.csv"
+    assert figure_files.collected_files(tiny)["ratios"] == "results/tiny/metrics/ratios.csv"

@@ -22,7 +22,7 @@ from toolnoise.papers.claims import effects, judging
 from toolnoise.papers.claims.arms import FROM_ONE, Subject, of_study
 from toolnoise.papers.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.papers.remedies import REMEDIES
-from toolnoise.study import config, expected, grid, job_code
+from toolnoise.study import config, figure_files, grid, job_code
 from toolnoise.study.cells import Whole
 from toolnoise.study.expected import METRICS
 
@@ -197,7 +197,7 @@ def test_no_two_claims_contradict_each_other_on_one_contrast():
 def test_nor_do_they_on_a_finished_study(evidence):
     folder = evidence("gpu-h100")
     study = grid.load_study(folder / "study.json")
-    files = {kind: folder / "metrics" / Path(name).name for kind, name in expected.collected_files(study).items()}
+    files = {kind: folder / "metrics" / Path(name).name for kind, name in figure_files.collected_files(study).items()}
     read = judging.read_tables({kind: files[kind] for kind in JUDGED if kind in files}, JUDGED)
     assert len(read) >= 2
     judged = parameters.claims(study, Whole())

@@ -18,7 +18,7 @@ from toolnoise.papers.frameworks.measure import (
     total_churn,
 )
 from toolnoise.papers.frameworks.pair import CROSS_TOOLING, cross_tooling
-from toolnoise.study import expected
+from toolnoise.study import figure_files
 from toolnoise.study.cells import Pair
 from toolnoise.study.expected import METRICS
 
@@ -104,11 +104,11 @@ def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_dr
     assert len(three.pairs) == 6
     ways = {(pair.hardware, pair.other_hardware, pair.variant) for pair in three.exchanged}
     assert ways == {*found, *((other, one, variant) for one, other, variant in found)}
-    assert {"frameworks", "partings"} <= set(expected.collected_files(three))
-    assert expected.collected_files(three)["partings"] == "results/tiny/metrics/partings.csv"
+    assert {"frameworks", "partings"} <= set(figure_files.collected_files(three))
+    assert figure_files.collected_files(three)["partings"] == "results/tiny/metrics/partings.csv"
     (shown,) = (figure for figure in three.figures if figure.notebook == "framework_parts")
     assert (shown.name, shown.hardware) == ("framework_parts-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
-    assert expected.metric_files(three, shown)["frameworks"] == [
+    assert figure_files.metric_files(three, shown)["frameworks"] == [
         three.path(METRICS["frameworks"].pattern, of) for of in three.frameworks
     ]
 

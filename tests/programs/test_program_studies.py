@@ -196,8 +196,9 @@ def test_a_folder_with_other_files_is_never_taken(refused, tmp_path, monkeypatch
 def test_a_program_sees_only_the_gpus_that_its_tooling_names(device, uuid, hiding, monkeypatch):
     present = [Gpu("Tesla T4", "535.1", uuid="GPU-a"), Gpu("Tesla V100-SXM2-16GB", "535.1", uuid=uuid)]
     monkeypatch.setattr(run_program.accelerators, "gpus", lambda: present)
-    chosen = run_program._gpu({"name": "mine", "accelerator": "gpu", "device": device})
-    assert chosen == {"device": present[bool(device)].name, "driver": "535.1", "variables": hiding}
+    recorded, variables = run_program._device({"name": "mine", "accelerator": "gpu", "device": device})
+    assert recorded == {"device": present[bool(device)].name, "driver": "535.1"}
+    assert variables == hiding
 
 
 def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_list(tmp_path, monkeypatch, refused):

@@ -15,7 +15,7 @@ from toolnoise.base.files import canonical_sha256
 from toolnoise.base.program import ROOT
 from toolnoise.papers import paper_items
 from toolnoise.papers.notebook_values import recipe_differences
-from toolnoise.study import config, expected, grid, layout, published
+from toolnoise.study import config, figure_files, grid, layout, published
 from toolnoise.study.cells import Cell, Pair, Profile
 from toolnoise.study.expected import EXPECTED, METRICS
 from toolnoise.study.variants import VARIANTS
@@ -291,8 +291,8 @@ def test_a_figure_needs_what_it_shows_and_no_more(written, built):
     written["grid"][0] |= {"models": ["smallcnn", "smallcnn-bn"], "variants": ["algo", "control"]}
     written["figures"] = ["noise_by_source", "across_toolings", "table4"]
     tiny = built(written)
-    figures = {figure.name: expected.metric_files(tiny, figure) for figure in tiny.figures}
-    gates = {figure.name: expected.gate_files(tiny, figure) for figure in tiny.figures}
+    figures = {figure.name: figure_files.metric_files(tiny, figure) for figure in tiny.figures}
+    gates = {figure.name: figure_files.gate_files(tiny, figure) for figure in tiny.figures}
     stem = "results/tiny/metrics"
     on_cpu = figures["noise_by_source-cpu"]
     models = ("smallcnn", "smallcnn-bn")

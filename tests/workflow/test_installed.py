@@ -215,6 +215,13 @@ def test_what_a_clone_has_made_is_up_to_date_clean_and_reported_for_the_installe
     assert "test accuracy over runs in study <em>small</em>" in (folder / "mine.html").read_text()
 
 
+def test_results_of_other_versions_are_stale_and_not_damaged_without_a_repository(verb):
+    audited = verb("audit", ROOT / "evidence/gpu-h200.tar.xz", blocked=EXTRAS)
+    assert audited.returncode == 0, audited.stdout + audited.stderr
+    assert "commits and changed code were not checked" in audited.stdout
+    assert re.search(r"^clean: .* results are stale", audited.stdout, re.MULTILINE)
+
+
 # `--sdm conda`: a job runs in the environment of environment.yml, which a stand-in for conda makes
 
 

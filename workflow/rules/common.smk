@@ -18,7 +18,7 @@ from toolnoise.commands import snakemake_internals as internals
 from toolnoise.datasets import sources
 from toolnoise.provenance.statements import path_for
 from toolnoise.checks import parameters as parameters_at
-from toolnoise.study import config as configuration, entries, expected, figure_kinds, grid
+from toolnoise.study import config as configuration, entries, expected, figure_files, figure_kinds, grid
 from toolnoise.study import job_code, layout as patterns, places, programs, study_files
 from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Dataset, Network, Pair, Profile, Training, Variants, Whole
@@ -63,7 +63,7 @@ layout = SimpleNamespace(**{name: in_study(value) for name, value in vars(patter
 METRIC = {kind: in_study(metric.pattern) for kind, metric in expected.METRICS.items()}
 
 # The metrics of the whole study, and its figures by name.
-COLLECTED = expected.collected_files(study)
+COLLECTED = figure_files.collected_files(study)
 FIGURES = {figure.name: figure for figure in study.figures}
 
 # A job runs `toolnoise` from Snakemake's own environment, activated or not. With --sdm conda, the job's environment is

@@ -72,7 +72,7 @@ rule metrics:
     """The metric files of the whole study, and the verdicts on claims."""
     input:
         layout.STUDY,
-        expected.summary_files(study),
+        figure_files.summary_files(study),
 
 
 rule figures:

@@ -77,7 +77,7 @@ def parts_of_kind(wildcards):
 
 def gates_of_kind(wildcards):
     # Only a study whose control cells pass the gate is measured.
-    return expected.gates_before(study, [KIND_OF[wildcards.file]])
+    return figure_files.gates_before(study, [KIND_OF[wildcards.file]])
 
 
 # Further measurements from the papers.
@@ -120,7 +120,7 @@ def code_of_profile(wildcards):
 
 
 # Figures and tables.
-shown_in = functools.cache(lambda figure: expected.files_read_by(study, FIGURES[figure]))
+shown_in = functools.cache(lambda figure: figure_files.files_read_by(study, FIGURES[figure]))
 
 
 def figure_at(wildcards):
@@ -132,7 +132,7 @@ def metrics_of_figure(wildcards):
 
 
 def gates_of_figure(wildcards):
-    return expected.gates_before(study, shown_in(wildcards.figure), figure_at(wildcards))
+    return figure_files.gates_before(study, shown_in(wildcards.figure), figure_at(wildcards))
 
 
 def notebook_of(wildcards):
@@ -153,7 +153,7 @@ def rendered_as(*suffixes):
 
 
 def files_of(figures):
-    return [file for figure in figures for file in expected.files_of(study, figure)]
+    return [file for figure in figures for file in figure_files.files_of(study, figure)]
 
 
 def files_of_item(item):
@@ -165,4 +165,4 @@ def files_of_item(item):
 
 
 # What the page and the report show.
-SHOWN = [*expected.summary_files(study), *files_of(study.figures)]
+SHOWN = [*figure_files.summary_files(study), *files_of(study.figures)]

@@ -34,7 +34,7 @@ rule write_page:
         study=layout.STUDY,
         shows=SHOWN,
         examples=[study.path(layout.PAGE_EXAMPLES, cell) for cell in study.cells],
-        gates=expected.gate_files(study),
+        gates=figure_files.gate_files(study),
     output:
         page=layout.PAGE,
         statement=statement_of(layout.PAGE),

@@ -9,8 +9,8 @@ import numpy as np
 from toolnoise.api import values as inputs
 from toolnoise.api.values import Result, Verdict, rows_of
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.comparison import decisions
 from toolnoise.comparison import keep as rules
+from toolnoise.comparison import regression_gate, sample_size
 from toolnoise.comparison.metric_runs import read_runs, require_own_sessions
 from toolnoise.comparison.naming import require_directions, with_directions
 from toolnoise.stats.significance import LEVEL, POWER
@@ -53,17 +53,17 @@ def plan(
             raise BadArgument("metric", "given without pilot", "the tables of the pilot")
         tables = [table for of_arm in inputs.metric_tables(arms) for table in of_arm]
         runs = read_runs([[table] for table in tables], asked, arms_are="or one")
-        spread = decisions.spread_of_runs(runs, inputs.name_for_messages(tables), inputs.as_texts(arm))
+        spread = sample_size.spread_of_runs(runs, inputs.name_for_messages(tables), inputs.as_texts(arm))
     else:
         _refuse(of_tables, "is for tables, found without metric")
         paths = inputs.paths_of_arm(pilot)
         if paths is None and pilot is not None:
             raise BadInput("pilot", "", f"found {type(pilot).__name__}", "a path, or metric with a table of runs")
-        spread = decisions.spread_of(paths, inputs.as_texts(arm), None if sd is None else float(sd), sd_runs)
+        spread = sample_size.spread_of(paths, inputs.as_texts(arm), None if sd is None else float(sd), sd_runs)
     # One number or several, also from NumPy.
     gains = [] if gain is None else np.atleast_1d(gain).tolist()
-    values = decisions.plan(spread, gains, level, power)
-    return Result(decisions.as_text(spread, values), values, values["needed"])
+    values = sample_size.plan(spread, gains, level, power)
+    return Result(sample_size.as_text(spread, values), values, values["needed"])
 
 
 def _arms(pilot: Any) -> list[Any]:
@@ -88,7 +88,7 @@ def gate(
     lower: bool = False,
     higher: bool = False,
     session: str | None = None,
-    level: float = decisions.GATE_LEVEL,
+    level: float = regression_gate.LEVEL,
 ) -> Verdict:
     """Whether new runs are further runs of the reference: `passed`.
 
@@ -108,12 +108,12 @@ def gate(
     tables = inputs.metric_tables([new, reference])
     of_both = [read_runs([table], asked, arms_are="in files") for table in tables]
     files = list(map(inputs.name_for_messages, tables))
-    further, known = map(decisions.values_of, of_both, files)
+    further, known = map(regression_gate.values_of, of_both, files)
     (direction,) = of_both[0].metrics
     if one_sided:
         require_directions([direction])
     worse = None if not one_sided else "higher" if direction.lower else "lower"
-    values = decisions.gate_runs(known, further, metric, level=level, worse=worse, files=(files[1], files[0]))
+    values = regression_gate.gate_runs(known, further, metric, level=level, worse=worse, files=(files[1], files[0]))
     if one_sided:
         values["verdict"] += f"; {direction.better}"
     return Verdict(values["verdict"], values, rows_of(values), passed=values["passes"])

@@ -53,6 +53,8 @@ def locate_parting(runs: TrialRuns) -> Parting:
         parting = _compared(record, other, alike=alike)
         if parting.index is not None or not parting.count or not alike:
             break
+    if not parting.count and runs.observer_failure:
+        parting = parting._replace(says=runs.observer_failure)
     said = {kind: tuple(dict.fromkeys(each[0] for each in lines_of(record, kind))) for kind in ("version", "note")}
     return parting._replace(versions=said["version"], notes=said["note"])
 

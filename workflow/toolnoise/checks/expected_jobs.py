@@ -12,7 +12,7 @@ from toolnoise.checks import parameters
 from toolnoise.checks.parameters import Parameters
 from toolnoise.papers import notebook_values
 from toolnoise.provenance.archive import DUMPS
-from toolnoise.study import expected, layout
+from toolnoise.study import expected, figure_files, layout
 from toolnoise.study.cells import Cell, MetricFile, Pair, Place, Shown
 from toolnoise.study.study import Study
 
@@ -118,10 +118,10 @@ def expected_jobs(study: Study) -> Iterator[ExpectedJob]:
         for place in kind.places(study):
             outputs = tuple(study.path(pattern, place) for pattern in kind.patterns)
             yield _job(study, verb, place, outputs, needed=kind.needed)
-    for kind, path in expected.collected_files(study).items():
+    for kind, path in figure_files.collected_files(study).items():
         yield _job(study, "collect", MetricFile(kind), (path,))
     for figure in study.figures:
-        yield _job(study, "render", Shown(figure.name), tuple(expected.files_of(study, figure)))
+        yield _job(study, "render", Shown(figure.name), tuple(figure_files.files_of(study, figure)))
 
 
 def _job(study: Study, verb: str, place: Place, outputs: tuple[str, ...], *, needed: bool = True) -> ExpectedJob:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from toolnoise import streams
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.base.job import Files, JobFunction, annotation_of, argument_of, values_in_text
-from toolnoise.base.job import option_of as option_of
+from toolnoise.base.job import Files, JobFunction, annotation_of, argument_of, option_of, values_in_text
 from toolnoise.base.printing import Plain
 from toolnoise.base.spec import Spec
 from toolnoise.commands.verb import Verb

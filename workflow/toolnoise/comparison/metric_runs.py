@@ -5,6 +5,7 @@ steps, the user says whether the last or the best counts. A column of sessions i
 and speeds: runs of one session (a machine, a day, a launch) share its speed.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, NoReturn
@@ -12,7 +13,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 import pandas as pd
 
-from toolnoise.base.errors import BadArgument, BadInput
+from toolnoise.base.errors import BadArgument, BadInput, Spelling
 from toolnoise.base.printing import counted
 from toolnoise.base.times import is_time
 from toolnoise.comparison import known_names as known
@@ -482,6 +483,11 @@ def _seeds_of_files(paths: Sequence[str], asked: Asked) -> list[str] | None:
     return seeds if seeds and len(set(seeds)) == len(seeds) else None
 
 
+def _a_file_each(name: str, spelled: Spelling) -> str:
+    """What is allowed in place of several data sets in an arm, in the words of the caller."""
+    return f"a file for each {name}, or {spelled('by', name)}"
+
+
 def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
     """The columns that vary within an arm and are not used; an arm with several data sets or tasks is refused."""
     several = []
@@ -490,10 +496,8 @@ def _unused(found: Frame, of: Roles, arms: pd.Series) -> list[str]:
         most = max(of_arms, key=len, default=())
         if len(most) > 1:
             if plain_words(name) in known.TASKS:
-                what, each = f"found {list_text(sorted(most))} in one arm", f"a file for each {name}"
-                raise BadInput(
-                    found.path, name, what, lambda spelled, *, of=name, each=each: f"{each}, or {spelled('by', of)}"
-                )
+                what = f"found {list_text(sorted(most))} in one arm"
+                raise BadInput(found.path, name, what, functools.partial(_a_file_each, name))
             several.append(name)
     # If every arm is the same grid over a setting, its runs do not differ by noise alone.
     for name in of.settings if of.seed is None and len(arms) else ():

@@ -224,18 +224,32 @@ def seeds_in_names(names: Sequence[str]) -> list[str] | None:
 
 def names_of_arms(arms: Sequence[Sequence[str]]) -> list[str]:
     """A name for each arm from its files: the shortest that differs between all arms."""
-    stems = [re.sub(r"\.[A-Za-z]+$", "", files[0].rpartition("/")[2]) if len(files) == 1 else "" for files in arms]
-    # The common beginning of the paths, up to its last /.
-    same = [os.path.commonprefix(files) for files in arms]  # noqa: RUF071 (by letters)
-    folders = [path.rpartition("/")[0].rpartition("/")[2] for path in same]
-    # The common beginning of the names before a number, such as run-a for run-a-seed1-tag-accuracy.csv.
-    same = [os.path.commonprefix([file.rpartition("/")[2] for file in files]) for files in arms]  # noqa: RUF071
-    beginnings = [re.sub(r"[\s_\-.=]*(seed|run|rep|s)?[\s_\-.=]*\d*$", "", name, flags=re.IGNORECASE) for name in same]
-    whole = [files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}" for files in arms]
-    for names in (stems, folders, beginnings, whole):
+    for name_of in (_stem, _folder, _beginning, _whole):
+        names = [name_of(files) for files in arms]
         if len(set(names)) == len(names) and all(names):
             return names
     return [f"{number}: {files[0]}" for number, files in enumerate(arms, 1)]
+
+
+def _stem(files: Sequence[str]) -> str:
+    """The name of a single file without its suffix."""
+    return re.sub(r"\.[A-Za-z]+$", "", files[0].rpartition("/")[2]) if len(files) == 1 else ""
+
+
+def _folder(files: Sequence[str]) -> str:
+    """The last folder that the paths have in common."""
+    return os.path.commonprefix(files).rpartition("/")[0].rpartition("/")[2]  # noqa: RUF071 (by letters)
+
+
+def _beginning(files: Sequence[str]) -> str:
+    """The common beginning of the names before a number, such as run-a for run-a-seed1-tag-accuracy.csv."""
+    same = os.path.commonprefix([file.rpartition("/")[2] for file in files])  # noqa: RUF071 (by letters)
+    return re.sub(r"[\s_\-.=]*(seed|run|rep|s)?[\s_\-.=]*\d*$", "", same, flags=re.IGNORECASE)
+
+
+def _whole(files: Sequence[str]) -> str:
+    """The whole path, or the first and the last."""
+    return files[0] if len(files) == 1 else f"{files[0]} ... {files[-1]}"
 
 
 # Names in tables of predictions

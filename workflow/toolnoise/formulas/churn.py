@@ -72,10 +72,12 @@ def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:
     least = np.abs(errors[:, np.newaxis] - errors)
     most = np.minimum(errors[:, np.newaxis] + errors, 1)
     span = most - least
-    position = np.divide(churn - least, span, out=np.full(churn.shape, np.nan), where=span > ROUNDING)
+    has_range = span > ROUNDING
+    position = np.divide(churn - least, span, out=np.full(churn.shape, np.nan), where=has_range)
     # A draw whose runs are all at the minimum must not count as noisy: the log of 1e-17 would widen an interval.
-    ends = np.where(churn - least < ROUNDING, 0.0, np.where(most - churn < ROUNDING, 1.0, position))
-    return np.where(np.isnan(position), np.nan, ends)
+    position[has_range & (churn - least < ROUNDING)] = 0
+    position[has_range & (most - churn < ROUNDING)] = 1
+    return position
 
 
 def normalised_churns(predictions: np.ndarray, errors: np.ndarray) -> Pairs:

@@ -11,7 +11,7 @@ from toolnoise.datasets.sources import checksums_of, keeps_originals
 from toolnoise.study import config
 from toolnoise.study.cells import Cell
 from toolnoise.study.entries import labels_shown
-from toolnoise.study.expected import synthetic_datasets
+from toolnoise.study.figure_files import synthetic_datasets
 from toolnoise.study.figure_kinds import FIGURES, KINDS
 from toolnoise.study.study import Figure, Study
 from toolnoise.study.variants import variant_named

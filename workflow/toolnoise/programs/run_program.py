@@ -135,25 +135,29 @@ def _observed(spec: Spec) -> dict[str, Any]:
     """The machine, the packages of the program's interpreter, and the variables set for its libraries."""
     tooling = spec.hardware.json
     python, packages = _packages(tooling, command_words.split_command(spec.model.command)[0])
+    device, variables = _device(tooling)
     listed = "".join(f"{name}=={version}\n" for name, version in packages)
     return {
         **environment.describe_machine(),
         **({"python": python} if python else {}),
-        "variables": thread_variables(tooling),
-        **({"device": "cpu"} if tooling["accelerator"] == "cpu" else _gpu(tooling)),
+        **device,
+        "variables": variables,
         "versions": {name: version for name, version in packages if re.fullmatch(FRAMEWORKS, name)},
         "packages_sha256": hashlib.sha256(listed.encode()).hexdigest() if packages else "",
     }
 
 
-def _gpu(tooling: dict[str, Any]) -> dict[str, Any]:
-    """The first visible GPU that the tooling names, and the variable that hides all other GPUs from the program."""
+def _device(tooling: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """The device that the tooling names, as it is recorded, and the variables that keep the program on it."""
+    if tooling["accelerator"] == "cpu":
+        return {"device": "cpu"}, thread_variables(tooling)
     present = accelerators.gpus()
     chosen = present[accelerators.choose(tooling, [gpu.name for gpu in present])]
     named = [gpu.uuid for gpu in present if accelerators.is_called(tooling["device"], gpu.name)]
     # Without identifiers, which an old driver may not report, nothing is hidden.
-    hiding = {"CUDA_VISIBLE_DEVICES": ",".join(named)} if all(named) and len(named) < len(present) else {}
-    return {"device": chosen.name, "driver": chosen.driver, "variables": hiding}
+    hides_others = all(named) and len(named) < len(present)
+    variables = {"CUDA_VISIBLE_DEVICES": ",".join(named)} if hides_others else {}
+    return {"device": chosen.name, "driver": chosen.driver}, variables
 
 
 def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple[str, str]]]:

@@ -324,7 +324,7 @@ def examine(
                 if changes := repository.changed_since(statement, tree.root, counted):
                     tree.stale[statement.path] = changes
         for one in (*RULES, *of_study(tree)):
-            rules.setdefault((one.name, one.says))
+            rules[one.name, one.says] = None
             problems = guarded(tree.named("study.json"), lambda tree=tree, one=one: one.check(tree))
             # Each finding is reported once, even if the rule finds it more than once.
             findings += [Finding(one.name, *problem, one.says) for problem in dict.fromkeys(problems)]

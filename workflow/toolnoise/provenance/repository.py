@@ -245,7 +245,7 @@ def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root
     there = files_of(commit, [file.name for file in made_by])
     then = {name: hashlib.sha256(content).hexdigest() for name, content in there.items()}
     is_here = commit is not None and time_of_commit(commit) is not None
-    is_checked = head_commit() is not None
+    has_commits = head_commit() is not None
 
     def standing(file: Artifact) -> str:
         in_commit = then.get(file.name)
@@ -253,9 +253,10 @@ def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root
             # Files beside a study are in no commit.
             is_its = is_here and (in_commit or file.name.partition("/")[0] in REPOSITORY)
             return DENIED if clean and is_its and in_commit != file.sha256 else CURRENT
+        if in_commit == file.sha256:
+            return CHANGED
         # Without a repository, the program's other versions are not known: their results are stale, and a note says so.
-        is_unchecked = not is_checked and file.name.partition("/")[0] in REPOSITORY
-        return CHANGED if in_commit == file.sha256 or is_unchecked else UNKNOWN
+        return UNKNOWN if has_commits or file.name.partition("/")[0] not in REPOSITORY else CHANGED
 
     return tuple(map(standing, made_by))
 

@@ -13,7 +13,7 @@ from toolnoise.base.job import Files, JobFunction
 from toolnoise.base.spec import Spec
 from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import expected, figure_kinds
+from toolnoise.study import expected, figure_files, figure_kinds
 from toolnoise.study.figure_kinds import KINDS
 
 # In the order of the data flow.
@@ -77,8 +77,8 @@ def _implied(verb: str, parameters: dict[str, Any], files: Files) -> dict[str, A
             raise BadInput("command line", "--kind", f"found {parameters['kind']!r}", ", ".join(expected.METRICS))
         return {"columns": expected.METRICS[parameters["kind"]].columns}
     if verb == "render":
-        kinds = expected.by_kind(files["metrics"])
-        expected.require_fitting(parameters["figure"], parameters["notebook"], kinds, files["out"])
+        kinds = figure_files.by_kind(files["metrics"])
+        figure_files.require_fitting(parameters["figure"], parameters["notebook"], kinds, files["out"])
         return {"by_kind": kinds}
     if verb == "judge-claims":
         from toolnoise.study import config

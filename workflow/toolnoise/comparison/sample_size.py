@@ -3,10 +3,6 @@
 The SD comes from a pilot's metric file or from the user. A pilot's SD is itself uncertain, so values are given with
 their range over the SD's 95 % interval. Everything is in percentage points of accuracy, or in the unit of a metric in a
 table. Power is exact for normal runs: that of a noncentral t, averaged over the degrees of freedom of Welch's test.
-
-Do new runs pass? They pass if the mean of m new runs is in an interval that contains the mean of m further runs of the
-reference in 99 % of cases. It is exact for normal runs: mean +- t * SD * sqrt(1 / n + 1 / m), where t has n - 1 degrees
-of freedom (Hahn and Meeker 1991, chapter 4).
 """
 
 import math
@@ -20,10 +16,10 @@ from scipy import stats
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadArgument, BadInput
-from toolnoise.base.printing import align_columns, decimals_by_uncertainty, rounded_text
+from toolnoise.base.printing import align_columns
 from toolnoise.comparison.compared_metrics import ROUNDING, plan_of
 from toolnoise.comparison.designs import FEWEST
-from toolnoise.comparison.metric_runs import LEFT, Runs, require_own_sessions
+from toolnoise.comparison.metric_runs import Runs, require_own_sessions
 from toolnoise.comparison.naming import require_directions
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate, sd_interval, standard_deviation
@@ -50,6 +46,15 @@ def difference_power(runs: Counts, difference: float, sd: float, level: float = 
     # The square of a noncentral t is a noncentral F, which combines both tails in one.
     shift = np.clip(difference / sd if sd else np.inf, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
     return np.where(runs[..., 0] < FEWEST, 0.0, stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1))[()]
+
+
+def chance_difference(difference: float, sd: float, runs: int, freedom: float | None = None) -> float:
+    """The probability that two means of `runs` runs of one method differ by this much or more, in either direction.
+
+    The distribution is Student's t if the SD has these degrees of freedom, and normal if the SD is taken as known.
+    """
+    distance = difference / (sd * np.sqrt(2 / runs))
+    return float(2 * (stats.norm.sf(distance) if freedom is None else stats.t.sf(distance, freedom)))
 
 
 CELL = 4  # columns of a study's metric file that name a cell: model, data set, hardware, variant
@@ -247,72 +252,9 @@ def _needed(spread: Spread, gain: float, level: float, wanted: float) -> dict[st
         entry[f"runs_per_arm{end}"] = runs_needed(
             partial(difference_power, difference=gain, sd=sd, level=level), wanted
         )
-    # How often two means of this many runs of one method differ by the gain or more, in either direction: by Student's
-    # t if the SD has degrees of freedom, and by the normal distribution if it is taken as known.
     freedom = (spread.runs - 1 if spread.runs else None) if spread.freedom is None else spread.freedom
-    chance = stats.norm() if freedom is None else stats.t(freedom)
     entry["by_chance"] = [
-        {"runs_per_arm": runs, "share": float(2 * chance.sf(gain / (spread.sd.value * np.sqrt(2 / runs))))}
+        {"runs_per_arm": runs, "share": chance_difference(gain, spread.sd.value, runs, freedom)}
         for runs in dict.fromkeys((1, spread.of_an_arm or spread.runs or 1))
     ]
     return entry
-
-
-GATE_LEVEL = 0.01  # the share of cases in which unchanged runs fail
-
-
-def values_of(runs: Runs, file: str) -> np.ndarray:
-    """The values of the runs in a table, which is refused if a run has no finite value: it may have failed."""
-    (metric,) = runs.metrics
-    if left := [note for note in runs.notes if note.startswith(LEFT)]:
-        raise BadInput(file, f"column {metric.name}", f"found runs to leave out ({left[0]})", "a number for each run")
-    return runs.numbers[metric.name].to_numpy()
-
-
-def gate_runs(
-    reference: np.ndarray,
-    new: np.ndarray,
-    metric: str,
-    *,
-    level: float = GATE_LEVEL,
-    worse: str | None = None,
-    files: tuple[str, str] = ("reference", "new"),
-) -> dict[str, Any]:
-    """Test whether new runs are further runs of the reference: `passes`, the numbers, and a line (`verdict`).
-
-    If `worse` is "higher" or "lower", only values on that side fail. `files` name both tables in messages.
-    """
-    runs, further = len(reference), len(new)
-    if runs < 2:
-        raise BadInput(files[0], "", f"found {runs} run", "two or more, for an SD")
-    mean, sd, value = float(reference.mean()), float(standard_deviation(reference)), float(new.mean())
-    if sd and np.array_equal(reference, new):
-        raise BadInput(files[1], "", f"found the {runs} runs of {files[0]}", "further runs")
-    # A one-sided interval has the whole level on its side.
-    tail = level if worse else level / 2
-    reach = float(stats.t.isf(tail, runs - 1)) * sd * math.sqrt(1 / runs + 1 / further)
-    low = None if worse == "higher" else mean - reach
-    high = None if worse == "lower" else mean + reach
-    passes = (low is None or value >= low) and (high is None or value <= high)
-    places = _places(reach, value, low, high)
-    least, most = (None if end is None else rounded_text(end, places) for end in (low, high))
-    allowed = f"at most {most}" if least is None else f"at least {least}" if most is None else f"{least} to {most}"
-    of, mean_of = "one further run", ""
-    if further > 1:
-        of, mean_of = f"the mean of {further} further runs", f" (mean of {further} runs)"
-    verdict = (
-        f"{'pass' if passes else 'FAIL'}: {metric} {rounded_text(value, places)}{mean_of}; allowed {allowed}, which "
-        f"holds for {of} of the reference in {100 * (1 - level):g} % of cases (mean {rounded_text(mean, places)}, "
-        f"SD {sd:.3g}, {runs} runs)"
-    )
-    known = {"reference_mean": mean, "reference_sd": sd, "reference_runs": runs, "verdict": verdict}
-    return {"passes": passes, "value": value, "new_runs": further, "low": low, "high": high, "level": level} | known
-
-
-def _places(reach: float, value: float, *bounds: float | None) -> int | None:
-    """The decimals for a value and its bounds, by the width; more if different numbers would print alike."""
-    places = decimals_by_uncertainty(reach)
-    others = [bound for bound in bounds if bound not in (None, value)]
-    while places is not None and rounded_text(value, places) in [rounded_text(other, places) for other in others]:
-        places += 1
-    return places
